@@ -56,7 +56,7 @@ pub const NORMAL_975: f64 = 1.96;
 /// cases.
 pub const SHORT_WINDOW_S: f64 = 30.0;
 
-/// Returns true if the intervals of a window of this length are to be labelled.
+/// Returns true if the intervals of a window of this length must be labelled.
 pub fn is_short_window(seconds: f64) -> bool {
     // The last interval of a window may end a little early.
     seconds < SHORT_WINDOW_S * 0.99
@@ -71,7 +71,7 @@ pub struct Estimate {
     pub standard_error: f64,
     /// Degrees of freedom of the standard error.
     pub freedom: f64,
-    /// 95 % confidence interval. `None` with fewer than [`VALUES_MIN`] values.
+    /// 95 % confidence interval of the mean. `None` with fewer than [`VALUES_MIN`] values.
     pub ci95: Option<[f64; 2]>,
     /// Effective sample size: the number of independent values with the same information as the
     /// series.

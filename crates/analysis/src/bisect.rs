@@ -79,7 +79,7 @@ pub enum Next {
     Compare {
         /// Index of the build in the row, starting at 0.
         build: usize,
-        /// Number of earlier comparisons of this build.
+        /// Number of earlier comparisons of the build.
         before: usize,
     },
     /// The first build that is worse.
@@ -109,7 +109,7 @@ pub enum Next {
         good: usize,
         /// Build that is neither clearly good nor clearly bad.
         build: usize,
-        /// Effect of that build.
+        /// Effect of the unclear build, compared with the first build.
         effect: Effect,
         /// First build that is known to be bad.
         bad: usize,

@@ -227,7 +227,7 @@ impl Effect {
         self.comparison.blocks >= BLOCKS_MIN
     }
 
-    /// Returns the finding of a main or simple effect, judged together with the others.
+    /// Returns the finding of a main or simple effect, judged together with the other effects.
     pub fn finding(&self, judged: &AdjustedFinding) -> Finding {
         if self.has_interval() {
             judged.finding

@@ -44,7 +44,7 @@ pub trait Curve<const P: usize> {
 
     /// Returns the logarithm of the throughput at a place, as a multiple of the scale.
     fn ln_relative(at: &Self::At, coefficients: &[f64; P]) -> f64;
-    /// Returns the derivatives of that logarithm with respect to each coefficient.
+    /// Returns the derivatives of the logarithm of the throughput with respect to each coefficient.
     fn slopes(at: &Self::At, coefficients: &[f64; P]) -> [f64; P];
 }
 

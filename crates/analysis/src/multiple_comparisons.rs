@@ -13,7 +13,7 @@
 
 use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 
-/// Finding of one comparison, judged together with the others.
+/// Finding of one comparison, judged together with the other comparisons of the study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdjustedFinding {
     /// Finding of the comparison.

@@ -91,7 +91,7 @@ pub struct Recovery {
     /// End of the observation, in seconds since the trial's start line: the injection of the next
     /// fault, or the end of the window.
     pub until_s: f64,
-    /// Indexes of the other faults whose effects overlapped with this one.
+    /// Indexes of the other faults whose effects overlapped with this fault's.
     pub beside: Vec<usize>,
     /// Level before the fault, or the reason why there is none.
     pub before: Result<Before, String>,
@@ -128,8 +128,8 @@ pub struct Dip {
     pub depth: f64,
     /// Length of all intervals outside of the level, s.
     pub seconds: f64,
-    /// Operations missing in these intervals. In an open loop, operations that were done later are
-    /// subtracted.
+    /// Number of operations missing in the intervals outside of the level. In an open loop,
+    /// operations that were done later are subtracted.
     pub lost_ops: f64,
 }
 

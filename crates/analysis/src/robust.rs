@@ -12,9 +12,9 @@ use crate::autocorrelation;
 pub struct Robust {
     /// Index of the pair that differs most.
     pub at: usize,
-    /// Distance of this pair in robust deviations (distance from the median ÷ 1.4826 MAD).
+    /// Distance of the differing pair in robust deviations (distance from the median ÷ 1.4826 MAD).
     pub z: f64,
-    /// Ratio without the influence of this pair.
+    /// Ratio without the influence of the differing pair.
     pub ratio: f64,
     /// Interval of the robust ratio, by signed ranks.
     pub interval: [f64; 2],

@@ -92,13 +92,13 @@ measure::word_enum! {
 pub enum Of {
     /// A single unit alone.
     Unit,
-    /// This number of units.
+    /// The measurement at this number of units.
     Point,
     /// One socket, full.
     Socket,
     /// All sockets, full.
     System,
-    /// The same number of units in the arm that is compared.
+    /// The measurement at the same number of units in the arm that is compared.
     Other,
 }
 

@@ -88,7 +88,7 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
     })
 }
 
-/// Proposed window lengths are multiples of this, s.
+/// Proposed window lengths are multiples of this number of seconds.
 const WINDOW_STEP_S: f64 = 30.0;
 
 /// Proposes a window long enough to show the recovery from faults that ended too late. `None` if

@@ -79,7 +79,7 @@ pub(crate) struct Line {
     pub(crate) metric: HistoryMetric,
     /// Index of each run that has a value, and the value.
     pub(crate) values: Vec<(usize, f64)>,
-    /// 95 % intervals of these values.
+    /// 95 % interval of each value of the line.
     pub(crate) ci95: Vec<Option<[f64; 2]>>,
     pub(crate) changes: Vec<Change>,
 }
@@ -91,7 +91,8 @@ pub(crate) struct Change {
     /// Index of the first run after the change.
     pub(crate) run: usize,
     pub(crate) kind: ChangeKind,
-    /// Recorded differences between that run and the previous one, in the form `key: a → b`.
+    /// Recorded differences between the run with the change and the previous run, in the form `key:
+    /// a → b`.
     pub(crate) differs: Vec<String>,
 }
 

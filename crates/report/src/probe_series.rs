@@ -178,7 +178,7 @@ struct Sum {
     mean: f64,
     lows: f64,
     highs: f64,
-    /// Widest range of any of the series in this bin, and true if that series rose.
+    /// Widest range of a single series in this bin, and true if the value of that series rose.
     range: f64,
     rises: bool,
 }

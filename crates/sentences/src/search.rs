@@ -14,12 +14,12 @@ pub struct PointAtShare {
     pub share: f64,
     /// Percentile that the search uses.
     pub of: Percentile,
-    /// Usable trials at that load. Each has its point, its operations per second, and the
-    /// percentile in ms.
+    /// Usable trials at that share of the load. Each has its point, its operations per second, and
+    /// the percentile in ms.
     pub trials: Vec<(Option<Point>, f64, Known)>,
 }
 
-/// Returns a sentence for each result of a variant's searches in this number of blocks.
+/// Returns a sentence for each result of a variant's searches. `blocks` is the number of blocks.
 pub fn sentences(
     variant: &VariantName,
     blocks: usize,

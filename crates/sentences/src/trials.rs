@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use store::record::{ReasonRecord, RuleOutcome, TrialFinding};
 
-/// Number of sentences about one rule from which only one of them is shown.
+/// Number of reasons from the same rule above which only the first is shown.
 const REASONS_MANY: usize = 4;
 
 /// Number of names from which a sentence has only the first name and the number.

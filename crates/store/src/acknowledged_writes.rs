@@ -21,13 +21,13 @@ pub struct ReadBackRecord {
     /// Promise of the configuration, given the faults: `kept` (reads return every acknowledged
     /// write), `none` or `unknown`.
     pub promise: PromiseKind,
-    /// Reason for that promise, as a clause.
+    /// Reason for the promise, as a clause.
     pub why: String,
     /// Time before a fault within which acknowledged writes may be lost, s. Absent unless the
     /// configuration allows such losses only for a limited time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_within_s: Option<f64>,
-    /// Rows with a lost write that was acknowledged outside that time.
+    /// Rows with a lost write that was acknowledged outside the `lost_within_s` before a fault.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unexplained: u64,
     /// Latest time at which the oldest lost write was acknowledged, s since the trial's start line.
@@ -203,7 +203,7 @@ pub struct RegistersRecord {
     pub states_max: u64,
     /// Promise of the configuration, as in [`ReadBackRecord`].
     pub promise: PromiseKind,
-    /// Reason for that promise, as a clause.
+    /// Reason for the promise, as a clause.
     pub why: String,
     /// Registers without a linearizable history; at most 100 registers.
     pub violations: Vec<ViolationRecord>,

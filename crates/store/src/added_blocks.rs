@@ -23,7 +23,7 @@ pub struct AddedRecord {
     pub cassay: String,
     /// Number of blocks that were added.
     pub blocks: usize,
-    /// Trials of these blocks, with numbers that continue those of the existing trials.
+    /// Trials of the added blocks, with numbers that continue those of the existing trials.
     pub trials: Vec<TrialRecord>,
 }
 

@@ -66,7 +66,8 @@ pub struct CurveRecord {
 pub struct PeakRecord {
     /// Operations in flight at the peak.
     pub threads: f64,
-    /// 95 % confidence interval of that number. The upper end is `null` if there is no upper limit.
+    /// 95 % confidence interval of the operations in flight at the peak. The upper end is `null` if
+    /// there is no upper limit.
     pub threads_ci95: [Option<f64>; 2],
     /// Throughput at the peak according to the curve, op/s.
     pub ops_per_s: f64,

@@ -63,7 +63,7 @@ pub struct AxisRecord {
 pub struct CellRecord {
     /// Value on each axis, in the order of the axes.
     pub values: Vec<String>,
-    /// Name of the variant with these values.
+    /// Name of the variant with this combination of values.
     pub variant: VariantName,
     /// Geometric mean of the metric over the blocks. `null` if no block has a usable trial.
     pub mean: Option<f64>,
@@ -104,7 +104,8 @@ measure::word_enum! {
         /// Ratio of a value to the first value of its axis, averaged over the other axes.
         #[default]
         Main = "main",
-        /// Factor by which that ratio is larger with another value of the second axis.
+        /// Factor by which the ratio of a main effect is larger with another value of the second
+        /// axis.
         Interaction = "interaction",
         /// Ratio while the second axis is held at one of its values.
         Simple = "simple",
@@ -172,7 +173,7 @@ pub struct EffectRecord {
     /// Probability of a ratio at least as far from 1 if the value has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// The same probability, adjusted for the number of effects. The verdict uses this value.
+    /// The probability `p`, adjusted for the number of effects. The verdict uses this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_adjusted: Option<f64>,
     /// Number of blocks that would decide the verdict at this scatter. Absent if more blocks would

@@ -99,9 +99,9 @@ pub struct ClientSecondRecord {
     pub errors: u64,
     /// Median latency of the client's successful operations, ms.
     pub p50_ms: f64,
-    /// 99th percentile of these latencies, ms.
+    /// 99th percentile of the latency of the client's successful operations, ms.
     pub p99_ms: f64,
-    /// Largest of these latencies, ms.
+    /// Largest latency of the client's successful operations, ms.
     pub max_ms: f64,
     /// p99 of the release lag, µs; 0 in a closed loop.
     pub lag_p99_us: f64,
@@ -123,6 +123,6 @@ pub struct ClockRecord {
     pub client: String,
     /// Time by which the client's monotonic clock is ahead of the controller's, ns.
     pub ahead_ns: i64,
-    /// Error bound of that lead, ns.
+    /// Error bound of the estimated offset, ns.
     pub bound_ns: u64,
 }

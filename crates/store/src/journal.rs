@@ -125,8 +125,8 @@ impl Line {
                 (true, Ok(_)) => Err("the line has no chain to the line before it".to_owned()),
                 (_, record) => record,
             };
-            // After a line of an earlier version comes either another line without a chain, or the
-            // first line with a chain.
+            // A line without a chain is followed either by another such line, or by the first line
+            // with a chain.
             let after = record.is_ok().then(|| vec![String::new()]);
             return Line {
                 record,

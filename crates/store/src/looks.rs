@@ -51,7 +51,7 @@ pub struct LooksRecord {
 pub struct LookRecord {
     /// Last block that the look includes, starting at 1.
     pub block: usize,
-    /// Number of pairs up to that block.
+    /// Number of pairs up to the last block of the look.
     pub pairs: usize,
     /// Contender ÷ baseline.
     pub ratio: f64,
@@ -66,11 +66,12 @@ pub struct LookRecord {
 pub struct RobustRecord {
     /// Number of the differing block, starting at 1.
     pub block: usize,
-    /// Distance of that block from the median, in robust standard deviations (1.4826 MAD).
+    /// Distance of the differing block from the median, in robust standard deviations (1.4826 MAD).
     pub z: f64,
-    /// Ratio without the influence of that block (Hodges and Lehmann).
+    /// Ratio without the influence of the differing block (Hodges and Lehmann).
     pub ratio: f64,
-    /// Interval of that ratio by signed ranks. It is not adjusted for other comparisons or looks.
+    /// Interval of the robust ratio by signed ranks. It is not adjusted for other comparisons or
+    /// looks.
     pub interval: [f64; 2],
     /// Coverage of the interval, which is at least 0.95.
     pub covers: f64,

@@ -60,7 +60,7 @@ impl Name {
         &self.0
     }
 
-    /// Returns the path of this name in `folder`.
+    /// Returns the path of the file or folder with this name in `folder`.
     pub fn in_folder(&self, folder: &Path) -> PathBuf {
         folder.join(&self.0)
     }

@@ -72,7 +72,7 @@ pub struct SeriesOverviewRecord {
     pub unit: String,
     /// Number of values in the window. A bin counts if its middle is in the window.
     pub count: u64,
-    /// Sum of these values.
+    /// Sum of the values in the window.
     pub sum: f64,
 }
 

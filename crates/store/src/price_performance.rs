@@ -26,8 +26,8 @@ pub struct PriceRecord {
     pub point: Option<Point>,
     /// Number of successful operations for one unit of the currency.
     pub ops_per_price: f64,
-    /// 95 % confidence interval of that number, from the interval of the throughput. `null` if the
-    /// throughput has no interval.
+    /// 95 % confidence interval of the operations per unit of the currency, from the interval of
+    /// the throughput. `null` if the throughput has no interval.
     #[serde(default)]
     pub ci95: Option<[f64; 2]>,
     /// Variant with which this one is compared. Absent for the first variant, and if there is no
@@ -80,10 +80,10 @@ pub struct CapacityRecord {
     /// Number of nodes that the variant needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// Price per hour of that number of nodes. Absent if the variant has no price.
+    /// Price per hour of the nodes needed. Absent if the variant has no price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<f64>,
-    /// Currency of that price. Absent if the study states none.
+    /// Currency of the price. Absent if the study states none.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

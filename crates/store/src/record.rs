@@ -260,7 +260,7 @@ pub struct SampleRecord {
     pub place: String,
     /// Unit of the value.
     pub unit: String,
-    /// Value of the sample, in that unit.
+    /// Value of the sample, in its unit.
     pub value: f64,
 }
 
@@ -276,7 +276,7 @@ pub struct FindingsRecord {
     pub verdict: Verdict,
     /// Reasons for the verdict, one sentence each. Empty if the run is valid.
     pub reasons: Vec<String>,
-    /// The same reasons with their numbers, in the same order. Empty in runs of earlier versions.
+    /// Reasons for the verdict as data, in the order of the sentences. Empty in older runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reason_records: Vec<ReasonRecord>,
     /// Answer to the question of the study, one sentence each.
@@ -424,7 +424,7 @@ pub struct TrialFinding {
     pub verdict: Verdict,
     /// Reasons for the verdict, one sentence each.
     pub reasons: Vec<String>,
-    /// The same reasons with their numbers, in the same order. Empty in runs of earlier versions.
+    /// Reasons for the verdict as data, in the order of the sentences. Empty in older runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reason_records: Vec<ReasonRecord>,
     /// Results of the validity rules, with their numbers.
@@ -577,13 +577,14 @@ pub struct SeriesRecord {
     /// 95 % confidence interval of the throughput, from batch means. `null` with too few seconds.
     #[serde(default)]
     pub ops_per_s_ci95: Option<[f64; 2]>,
-    /// True if that interval depends on one to four incidents, which are periods that stand out.
+    /// True if the interval of the throughput depends on one to four incidents, which are periods
+    /// that stand out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub few_incidents: bool,
     /// Latency since the intended start, of the operations that were due in the measured window. It
     /// covers successes, and lower bounds of operations that the client stopped following.
     pub latency_ms: QuantilesRecord,
-    /// Service time since the send, of those of the same operations that were sent.
+    /// Service time since the send, of the operations due in the measured window that were sent.
     pub service_ms: QuantilesRecord,
     /// Latency since the intended start, of failed operations that were due in the measured window.
     #[serde(default)]
@@ -806,7 +807,7 @@ pub struct ComparisonRecord {
     /// Probability of a ratio at least as far from 1, at any look, if the variants are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// The same probability, adjusted for the number of comparisons. The verdict uses this value.
+    /// The probability `p`, adjusted for the number of comparisons. The verdict uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_adjusted: Option<f64>,
     /// Smallest difference, as a share, that four in five such studies would detect.

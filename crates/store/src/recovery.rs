@@ -51,7 +51,7 @@ pub struct RecoveryRecord {
     /// observed, the period ends with the start of the healing or with the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub during: Option<StretchRecord>,
-    /// Period from that time until the end of the observation.
+    /// Period after the repair of all nodes of the target, until the end of the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StretchRecord>,
     /// Hints of all nodes together. Absent if no probe read them.
@@ -91,7 +91,7 @@ measure::word_enum! {
         /// From the injection until all nodes of the target were up again.
         #[default]
         Broken = "broken",
-        /// From then on until the next fault or the end of the window.
+        /// The period after `broken`, until the next fault or the end of the window.
         After = "after",
     }
 }
@@ -125,8 +125,8 @@ pub struct DipRecord {
     pub depth: f64,
     /// Total length of the intervals outside of the normal range, s.
     pub seconds: f64,
-    /// Number of operations that are missing in these intervals. At a fixed rate, later operations
-    /// that compensated for the missing ones are subtracted.
+    /// Number of operations that are missing in the intervals outside of the normal range. At a
+    /// fixed rate, later operations that compensated for the missing ones are subtracted.
     pub lost_ops: f64,
 }
 
@@ -164,8 +164,8 @@ pub struct NoticedRecord {
     /// Time until the end of the first interval in which clients could notice the fault, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_s: Option<f64>,
-    /// Sign that clients could notice in that interval: `connections_lost`, `errors`, `retries`,
-    /// `throughput` or `p99`.
+    /// First sign that clients could notice: `connections_lost`, `errors`, `retries`, `throughput`
+    /// or `p99`.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

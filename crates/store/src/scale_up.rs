@@ -75,7 +75,7 @@ pub struct ScaleRatioRecord {
 pub struct ScalePointRecord {
     /// Number of units in use, on all sockets together.
     pub units: u32,
-    /// Number of sockets that contain these units.
+    /// Number of sockets that contain the units in use.
     pub sockets: u32,
     /// Number of units on each used socket. If this is absent because it is unknown, no curve uses
     /// the point.
@@ -163,7 +163,7 @@ pub struct ScaleFitRecord {
     /// Distance of the points from the curve: root of the mean square of ln (measured ÷ curve).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<f64>,
-    /// The same distance, but between each point and a curve through the other points. Absent if
+    /// Distance of the points from curves through the other points, computed like `off`. Absent if
     /// the others do not determine a curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out_off: Option<f64>,
@@ -209,7 +209,8 @@ pub struct CoefficientRecord {
 pub struct ScalePeakRecord {
     /// Number of units at the peak (N*).
     pub units: f64,
-    /// 95 % confidence interval of that number. The upper end is `null` if there is no upper limit.
+    /// 95 % confidence interval of the number of units at the peak. The upper end is `null` if
+    /// there is no upper limit.
     pub units_ci95: [Option<f64>; 2],
     /// Throughput of the curve at the peak, op/s.
     pub ops_per_s: f64,
@@ -222,7 +223,7 @@ pub struct ImprovementRecord {
     pub against: String,
     /// Number of units in use.
     pub units: u32,
-    /// Number of sockets that contain these units.
+    /// Number of sockets that contain the arm's units.
     pub sockets: u32,
     /// Number of sockets that contain the baseline's units.
     pub baseline_sockets: u32,

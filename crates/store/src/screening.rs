@@ -48,7 +48,7 @@ pub struct ScreenRecord {
     /// Settings to confirm, in order from the largest effect.
     #[serde(default)]
     pub confirm: Vec<String>,
-    /// Keys of a study that confirms these settings. They replace `screen`.
+    /// Keys of a study that confirms the settings in `confirm`. They replace `screen`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub matrix: String,
 }

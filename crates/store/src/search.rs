@@ -21,8 +21,8 @@ pub struct SearchRecord {
     /// Percentile of latency that the search keeps within a bound.
     #[serde(default)]
     pub percentile: Percentile,
-    /// Lower and upper bound of that percentile, ms. `null` if there is no such bound, and in runs
-    /// of earlier versions.
+    /// Lower and upper bound of the percentile, ms. `null` if the search has no such bound, and in
+    /// runs of earlier versions.
     #[serde(default)]
     pub within_ms: [Option<f64>; 2],
     /// Outcome: `held` (found and held), `found` (found, but the search has no holds), `none`,
@@ -37,11 +37,11 @@ pub struct SearchRecord {
         skip_serializing_if = "Option::is_none"
     )]
     pub at: Option<Point>,
-    /// Number of the last usable trial at that load, preferably a hold. Absent if there is none,
-    /// and in runs of earlier versions.
+    /// Number of the last usable trial at the load that was found, preferably a hold. Absent if
+    /// there is none, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<usize>,
-    /// Throughput of that trial, op/s.
+    /// Throughput at the load that was found, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// Range of the highest load within the bound, according to all trials together. Absent if the
@@ -132,7 +132,7 @@ pub struct SearchStepRecord {
     /// True if the value is only a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    /// 95 % interval of that value, ms.
+    /// 95 % interval of the percentile, ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95_ms: Option<[f64; 2]>,
 }

@@ -60,7 +60,7 @@ pub struct StepTimeRecord {
     /// `restore`, `warmup`, `finish`, `verify` or `other`.
     #[serde(default)]
     pub step: String,
-    /// Total time of these steps, s.
+    /// Total time of the steps of this kind, s.
     #[serde(default)]
     pub seconds: f64,
 }

@@ -65,7 +65,7 @@ pub(crate) fn columns<'r, R: 'r>(
     })
 }
 
-/// Adds the columns for the intervals of those percentiles that have one.
+/// Adds columns for the intervals of percentiles. Not all percentiles have an interval.
 pub(crate) fn intervals<'r, R: 'r>(
     table: Table<'r, R>,
     of: impl for<'a> Fn(&'a R) -> Option<&'a QuantilesRecord> + Copy + 'r,

@@ -28,7 +28,7 @@ pub struct Growth {
     /// Time until the series reaches its limit, if the growth continues, in seconds. `None` if the
     /// growth is not certain, or if the limit of the series is unknown.
     pub reaches_s: Option<f64>,
-    /// Maximum horizon of a forecast from a window of this length, in seconds.
+    /// Maximum time that a forecast from the window may cover, in seconds.
     pub horizon_s: f64,
     /// Judgement of the growth.
     pub growing: Growing,

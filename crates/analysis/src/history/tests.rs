@@ -94,7 +94,7 @@ fn equal_runs_show_a_change_in_fewer_than_2_of_100_series() {
         let large = shifts(&values, Limits::with_magnitude(0.03));
         confirmed += usize::from(large.iter().any(Shift::is_confirmed));
     }
-    // In 2000 series of another generator, the rates were 17 and 4 of 1000.
+    // In another generator's 2000 series, these rates were 17 and 4 of 1000.
     assert!(any <= 30, "{any} of 1000 series");
     assert!(
         confirmed <= 10,

@@ -25,7 +25,7 @@ pub struct Trial {
 pub struct Observations<'a, A> {
     /// Places that have at least one trial.
     pub places: Vec<&'a A>,
-    /// Trials at these places.
+    /// Trials at the places of the fit.
     pub trials: Vec<Trial>,
 }
 

@@ -12,7 +12,7 @@ const RISE_MIN: f64 = 1.25;
 /// 20.
 const FULLNESS_MAX: f64 = 3.0;
 
-/// The observation with which another one is compared.
+/// Observation with which the observation of a trial is compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Before<'a> {
     /// There is no other observation.

@@ -329,7 +329,7 @@ impl<'a> Table<'a> {
         log.or_else(has_log)
     }
 
-    /// Returns the share of time in which requests waited for a thread of this pool.
+    /// Returns the share of time in which requests waited for a thread of the pool.
     fn waiting_share(&self, pool: &str, node: &str) -> Option<f64> {
         let pending = self.view.at(&format!("thread_pools.{pool}.pending"), node)?;
         Some(pending.share(|count| count >= 1.0))

@@ -77,7 +77,8 @@ fn calm() -> Vec<WindowSeries<'static>> {
     constant.map(|(name, place, value)| series(name, place, &[value; 10])).into()
 }
 
-/// Replaces the series that have the same name and place as one of these.
+/// Returns the series of an idle cluster, in which the given series replace those with the same
+/// name and place.
 fn with(changes: &[(&'static str, &'static str, &[f64])]) -> Vec<WindowSeries<'static>> {
     let mut all = calm();
     for (name, place, values) in changes {

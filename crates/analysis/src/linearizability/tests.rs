@@ -285,8 +285,8 @@ proptest! {
         prop_assert_eq!(found == HistoryVerdict::Linearizable, expected, "{:?}", found);
     }
 
-    /// A register that executes its operations one after the other, each at a time between its call
-    /// and its return.
+    /// The history of a register that executes its operations one after the other, each between its
+    /// call and its return, is linearizable.
     #[test]
     fn a_register_that_keeps_its_word_is_not_accused(
         operations in prop::collection::vec((0_u64..200, 1_u64..40, 0_u64..100, 0_u8..3, 0_i64..3,

@@ -18,7 +18,8 @@ fn window(chance: &mut Chance, phi: f64, swing: f64) -> Blocks {
     blocks
 }
 
-/// Returns the true quantile of that mixture, from far more values than a window contains.
+/// Returns the true quantile of the latencies that `window` draws, from far more values than a
+/// window contains.
 fn truth(q: f64, swing: f64) -> f64 {
     let mut chance = Chance::new(99);
     let mut all = Histogram::new();

@@ -84,7 +84,7 @@ pub enum Ending {
         at: Point,
         /// Number of trials without an answer.
         trials: u32,
-        /// Reason why the last of these trials had no answer.
+        /// Reason why the last trial without an answer had none.
         why: String,
         /// Range of the highest load, from all trials together, if any was within the bound.
         range: Option<Range>,

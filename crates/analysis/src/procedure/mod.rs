@@ -130,7 +130,7 @@ pub struct ProcedureEstimate {
     /// Points that are known in advance and that the procedure may request, in the order of their
     /// turns.
     pub points: Vec<Point>,
-    /// Number of these points, counted from the first, that the run always measures.
+    /// Number of `points`, counted from the first, that the run always measures.
     pub certain: usize,
     /// Maximum number of turns. The procedure finds the points of the turns after `points` during
     /// the run.

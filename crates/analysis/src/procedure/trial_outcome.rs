@@ -207,7 +207,7 @@ impl Percentile {
 pub struct Bound {
     /// Percentile of latency that the bound limits.
     pub of: Percentile,
-    /// Maximum of that percentile, ms.
+    /// Maximum of the bounded percentile, ms.
     pub ms: f64,
     /// Maximum share of failed operations.
     pub errors: f64,

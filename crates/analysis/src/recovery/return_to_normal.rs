@@ -19,9 +19,10 @@ pub struct BaselineLevel {
     pub worse: Worse,
     /// Number of intervals that form the level.
     pub count: usize,
-    /// Number of these intervals that are outside of the level.
+    /// Number of intervals in the level that are outside of its range.
     pub outside: usize,
-    /// Number of these intervals that are far outside, which means beyond twice the distance.
+    /// Number of intervals in the level that are far outside, which means beyond twice the
+    /// distance.
     pub far_outside: usize,
 }
 

@@ -96,7 +96,7 @@ impl Evidence {
 pub struct PresentRows {
     /// Number of reads that were answered.
     pub reads: u64,
-    /// Number of these reads that found no row.
+    /// Number of answered reads that found no row.
     pub nothing: u64,
 }
 
@@ -116,7 +116,7 @@ pub struct ReadBack {
 pub struct LostWritesByAckTime {
     /// Time before a failure within which an acknowledged write may be lost, in seconds.
     pub within_s: f64,
-    /// Number of rows with a lost write that was acknowledged outside that time.
+    /// Number of rows with a lost write that was acknowledged outside `within_s`.
     pub unexplained: u64,
     /// Latest time at which the oldest lost write was acknowledged, s since the trial's start line.
     /// `None` if unknown.
@@ -148,7 +148,7 @@ pub struct ClockMove {
 pub struct OfferedLoad {
     /// Operations that were due in the window.
     pub operations: f64,
-    /// True if the number of these operations is random (Poisson).
+    /// True if the number of operations is random (Poisson).
     pub is_random: bool,
 }
 

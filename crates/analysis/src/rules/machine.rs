@@ -92,7 +92,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let of = |ceiling: f64| below(achieved / ceiling, limits.ceiling_share);
     let is_steady = highest / lowest <= limits.ceiling_spread;
     let (outcome, is_doubtful) = match (of(lowest), of(highest)) {
-        // Both ceilings give the same answer.
+        // The lowest and the highest ceiling lead to the same outcome.
         (worst, best) if worst == best => (worst, false),
         (worst, _) if is_steady => (worst, false),
         _ => (RuleOutcome::Warn, true),

@@ -252,7 +252,7 @@ fn a_ratio_without_common_blocks_is_missing_with_a_reason() {
     assert_eq!(found.system.unwrap().blocks, 3);
     assert_eq!(found.points[3].blocks, 3);
     near(found.system.unwrap().value, 0.9, 0.02);
-    // The two sides of this ratio never ran in the same block.
+    // The two sides of the ratio never ran in the same block.
     points[0].ops_per_s = vec![Some(X1), None, None, None];
     points[3].ops_per_s[0] = None;
     assert_eq!(reading(&points).socket, Err(MissingRatio::NoCommonBlock));

@@ -65,7 +65,7 @@ impl NodeWatch {
 enum Of {
     /// The series is part of every reading, so it shows that the node was read.
     SampledSource,
-    /// The series contains values of this field.
+    /// The series contains values of the field that this function returns.
     Series(fn(&mut Looks) -> &mut Vec<(f64, f64)>),
 }
 

@@ -47,7 +47,7 @@ pub struct Setting {
 /// Instances of Cassandra that run on the units in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instances {
-    /// This number of instances, which share all units.
+    /// This number of instances, which share all units in use.
     Shared(usize),
     /// One instance on each unit of this kind: `cores`, `l3`, `numa` or `sockets`.
     OfUnits(String),

@@ -70,7 +70,7 @@ const METRICS: [ComparedMetric; 4] = [
     }),
 ];
 
-/// A comparison that has not yet been judged together with the others.
+/// A comparison that has not yet been judged together with the other comparisons.
 struct SeenComparison {
     /// Index of the pair.
     pair: usize,

@@ -76,7 +76,7 @@ pub enum Exporter {
     Text,
     /// A JSON object for each number, without separators.
     Json,
-    /// The same objects in one array.
+    /// A JSON object for each number, all in one array.
     JsonArray,
 }
 

@@ -26,7 +26,7 @@ pub struct Headline {
     pub meaning: String,
     /// Reasons why the run is not `valid`, in a few words each. Causes come first.
     pub short_reasons: Vec<String>,
-    /// The same reasons with all numbers, one sentence each.
+    /// Reasons why the run is not `valid`, with all numbers, one sentence each.
     pub reasons: Vec<String>,
     /// Key numbers of the run.
     pub figures: Vec<Figure>,

@@ -32,7 +32,7 @@ pub struct CurvePlot {
     pub x: PlotAxis,
     /// Vertical axis of the plot. Its title is above the plot.
     pub y: PlotAxis,
-    /// Summary in sentences, below that title. It may be empty.
+    /// Summary in sentences, below the title of the vertical axis. It may be empty.
     pub says: String,
     /// Marks of the plot. Later marks are drawn over earlier marks.
     pub marks: Vec<Mark>,

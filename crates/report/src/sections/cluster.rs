@@ -178,7 +178,7 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
         .build()
 }
 
-/// Returns limits and volumes. `None` if the record has no hosts.
+/// Returns the table of the hosts' limits and volumes. `None` if the record has no hosts.
 fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
     let first = group.trials[0].1;
     let mut hosts: Vec<&HostRecord> = first.hosts.iter().collect();

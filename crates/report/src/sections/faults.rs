@@ -128,7 +128,8 @@ pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     faults.flat_map(fault_bands)
 }
 
-/// Returns these periods for one fault.
+/// Returns two periods of one fault: until all nodes of the target were up again, and from then
+/// until throughput and p99 were normal.
 pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
     let recovery = fault.recovery.as_ref();
     let Some(from) = fault.injected_s else {

@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest number that is read in such a list. The kernel itself is built for at most 8192 CPUs.
+/// Largest number that is read in a list of CPUs or NUMA nodes. The kernel itself is built for at
+/// most 8192 CPUs.
 const NUMBERS_MAX: u32 = 8192;
 
 /// Topology of a machine. The shares of its CPU time are in [`crate::record::MachineRecord`].

@@ -385,7 +385,7 @@ fn a_name_that_leads_out_of_the_run_is_not_followed() {
     ] {
         let results = tempfile::tempdir().unwrap();
         let folder = make(results.path(), true).path().to_owned();
-        // This becomes a run of an earlier version, without checksums that would detect the change.
+        // Without its journal, the run has no checksums that would detect the change.
         fs::write(folder.join("journal.ndjson"), "").unwrap();
         let path = folder.join(file);
         let text = fs::read_to_string(&path).unwrap();

@@ -124,7 +124,7 @@ pub fn different_latencies(number: usize) -> Statement {
     )
 }
 
-/// V8: states that none of this number of operations failed.
+/// V8: states that no operation failed. `ended` is the number of operations that ended.
 pub fn none_failed(ended: u64) -> Statement {
     Statement::with(
         format!("none of {} operations failed", count(ended)),

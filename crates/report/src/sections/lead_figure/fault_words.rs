@@ -93,7 +93,7 @@ fn as_before(fault: &FaultRecord) -> Option<String> {
 fn p99(fault: &FaultRecord) -> Option<String> {
     let said = p99_words(fault)?;
     let first = said.chars().next()?;
-    // The percentile keeps its lower-case letter.
+    // The name of a percentile, such as `p99`, keeps its lower-case letter.
     Some(if first == 'p' {
         said + "."
     } else {

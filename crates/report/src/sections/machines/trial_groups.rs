@@ -83,7 +83,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the smallest and the largest of these numbers.
+/// Returns the smallest and the largest of the numbers.
 pub fn range<T: Ord + Copy>(numbers: impl Iterator<Item = T> + Clone) -> Option<[T; 2]> {
     Some([numbers.clone().min()?, numbers.max()?])
 }
