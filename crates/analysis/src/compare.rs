@@ -326,7 +326,7 @@ impl Comparison {
 
     /// Returns the 95 % confidence interval of the ratio over all looks, without adjustment for
     /// other comparisons. `None` with one block a side, for a bound, before the first look, and if
-    /// it is not finite.
+    /// an end is not finite.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.bound.is_none().then(|| self.reach()).flatten()
     }

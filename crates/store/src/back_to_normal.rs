@@ -16,7 +16,8 @@ pub enum SeriesEnd {
     /// The series was normal again after this time in seconds, counted from the healing, or from
     /// the injection if the fault was not healed.
     Back(f64),
-    /// The series was not normal again within this time in seconds, counted in the same way.
+    /// The series was not normal again within this time in seconds, counted from the healing, or
+    /// from the injection if the fault was not healed.
     NotBack(f64),
     /// The recovery of the series was not measured.
     NotMeasured,

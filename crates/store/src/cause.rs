@@ -46,7 +46,7 @@ pub struct CauseRecord {
     /// Value of the metric in the first trial, and in the last trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<[f64; 2]>,
-    /// Number of the block that differs, from 1.
+    /// Number of the block that differs, starting at 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<usize>,
     /// Time after the first trial from which on results were close to the last result, s. Absent if

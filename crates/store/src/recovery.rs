@@ -51,7 +51,7 @@ pub struct RecoveryRecord {
     /// observed, the period ends with the start of the healing or with the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub during: Option<StretchRecord>,
-    /// Period after the repair of all nodes of the target, until the end of the observation.
+    /// Period from the end of `during` until the end of the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StretchRecord>,
     /// Hints of all nodes together. Absent if no probe read them.

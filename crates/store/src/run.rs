@@ -105,8 +105,9 @@ impl Run {
         Run::read(path, Depth::Bytes)
     }
 
-    /// 1. Find the run. 2. Verify the plan and the study against the journal. 3. Verify the
-    ///    findings in the same way. 4. Collect the other checksums, and compare the files.
+    /// Reads a run in four steps: 1. Find the run. 2. Verify the plan and the study against the
+    /// journal. 3. Verify the findings in the same way. 4. Collect the other checksums, and compare
+    /// the files.
     fn read(path: &Path, depth: Depth) -> Result<SalvagedRun> {
         let path = locate(path)?;
         let journal = Journal::read(&path.join(file::JOURNAL))?;
@@ -418,8 +419,8 @@ fn read_known(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text is parsed again instead of a value, because errors of the text contain a line and a
-/// column.
+/// Parses JSON. The text is parsed directly and not as a tree, because errors of the text contain a
+/// line and a column.
 fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).with_context(|| {
         format!(

@@ -45,7 +45,7 @@ pub struct ScreenRecord {
     /// no usable trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_ratio: Option<f64>,
-    /// Settings to confirm, in order from the largest effect.
+    /// Settings to confirm, the largest effect first.
     #[serde(default)]
     pub confirm: Vec<String>,
     /// Keys of a study that confirms the settings in `confirm`. They replace `screen`.

@@ -161,8 +161,8 @@ fn throttled(client: &ClientSeen, limits: &Limits) -> Option<WeighedJudgement> {
     (judged.outcome != RuleOutcome::Pass).then_some(judged)
 }
 
-/// In a closed loop, each worker does as much as its machine allows. So a client that does much
-/// less than others is not comparable with them.
+/// Judges unequal work in a closed loop. There, each worker does as much as its machine allows, so
+/// a client that does much less than others is not comparable with them.
 fn unequal(evidence: &Evidence, limits: &Limits) -> Option<WeighedJudgement> {
     if evidence.offered.is_some() {
         return None;

@@ -246,8 +246,8 @@ fn disk_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     Some((warn_if(is_over), detail))
 }
 
-/// A machine that is short of memory measures the speed of its disk, regardless of which program
-/// used the memory.
+/// Judges the time in which all tasks waited for memory. A machine that is short of memory measures
+/// the speed of its disk, regardless of which program used the memory.
 fn pressure_of_memory(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let share = machine.pressure.memory?;
     let is_over = share >= limits.memory_pressure_share;
@@ -255,7 +255,8 @@ fn pressure_of_memory(machine: &MachineUse, limits: &Limits) -> Option<RuleResul
     Some((warn_if(is_over), detail))
 }
 
-/// On a machine that is declared as shared, other programs do not invalidate a trial.
+/// Limits a result to a warning on a machine that is declared as shared, because other programs do
+/// not invalidate its trials.
 pub(super) fn at_most_warned((outcome, detail): RuleResult, limits: &Limits) -> RuleResult {
     if limits.shared_machine {
         (outcome.min(RuleOutcome::Warn), detail.without_failing())

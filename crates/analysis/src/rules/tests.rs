@@ -48,7 +48,7 @@ fn window(failed: &[(Outcome, u64)]) -> Window {
     window
 }
 
-/// Evidence of a good short run on a laptop.
+/// Returns the evidence of a good short run on a laptop.
 pub(super) fn healthy() -> Evidence {
     Evidence {
         window: window(&[]),

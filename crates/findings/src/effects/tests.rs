@@ -53,8 +53,8 @@ fn verdicts(effects: &EffectsRecord, kind: &str) -> Vec<&'static str> {
     of.map(|e| e.verdict.name()).collect()
 }
 
-/// A larger heap increases throughput by 13 % with one commit log and by 9 % with the other. These
-/// are the means of the cells in the worked example of `analysis`.
+/// Returns the throughput of a cell. A larger heap increases it by 13 % with one commit log and by
+/// 9 % with the other. These are the means of the cells in the worked example of `analysis`.
 fn two_by_two(cell: &[usize], _: f64) -> f64 {
     [[70_923.0, 68_682.0], [80_284.0, 74_852.0]][cell[0]][cell[1]]
 }

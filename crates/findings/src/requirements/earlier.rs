@@ -214,8 +214,8 @@ impl Beside<'_> {
             (None, None) => undecided("the earlier run has no such point"),
             (Some(_), None) => undecided("one of the two runs has no usable trial at this point"),
         };
-        // If there is an interval, the estimate alone does not decide, because of two equal runs
-        // one is always slower.
+        // If there is an interval, the estimate alone does not decide, because one of two equal
+        // runs is always slower.
         let require = &self.variant.settings.require;
         let untold = match require.untold {
             IfInconclusive::Estimate if number.ci95.is_some() => IfInconclusive::Pass,

@@ -19,7 +19,7 @@ pub struct LeadFigure {
 /// One plot of the figure.
 #[derive(Clone, Debug)]
 pub enum Plot {
-    /// Marks over two axes of numbers.
+    /// Marks in a plot with two numeric axes.
     Curve(CurvePlot),
     /// A row for each name, with a value and its interval. The rows are one below the other.
     Rows(RowsPlot),

@@ -58,7 +58,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Describes the properties that all nodes have in common.
+/// Describes how the hosts are separated from each other.
 fn isolation(word: &str) -> &'static str {
     match word {
         "hosts" => {

@@ -155,7 +155,7 @@ fn count(svg: &str, class: &str) -> usize {
     as_band + svg.matches(&format!("class=\"{class}\"")).count()
 }
 
-/// The machine has two sockets of four NUMA nodes each, and 64 cores with two threads each.
+/// Returns a machine with two sockets of four NUMA nodes each, and 64 cores with two threads each.
 fn two_sockets() -> MachineTopologyRecord {
     machine("db1", Counts(2, 4, 2, 4, 2))
 }

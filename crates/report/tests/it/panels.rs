@@ -234,7 +234,7 @@ fn an_older_run_without_nodes_and_probes_has_a_shorter_page() {
     assert!(html(&page).contains("Cassandra&#39;s own settings"));
 }
 
-/// The run has twelve trials of an hour, on six nodes with 200 series each.
+/// Returns a run with twelve trials of an hour, on six nodes with 200 series each.
 fn big() -> RunView {
     let mut run = fixture::run(1);
     for (index, trial) in run.trials.iter_mut().enumerate() {

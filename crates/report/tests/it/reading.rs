@@ -1,4 +1,4 @@
-//! Tests that a run that is written through the store is the run that the page shows.
+//! Tests that the page shows a run exactly as it was written through the store.
 
 use crate::fixture;
 use report::{RunView, html, page};

@@ -95,7 +95,8 @@ fn fits() -> Vec<ScaleFitRecord> {
     vec![amdahl, usl, two]
 }
 
-/// The machine has two sockets of four NUMA nodes each, and the best curve has two levels.
+/// Returns the record of a machine with two sockets of four NUMA nodes each. The best curve has two
+/// levels.
 fn planned() -> ScaleUpRecord {
     let missing = ScalePointRecord {
         ops_per_s: None,
@@ -144,7 +145,8 @@ fn planned() -> ScaleUpRecord {
     }
 }
 
-/// The machine has one socket, and two points, to which no curve could be fitted.
+/// Returns the record of a machine with one socket, and with two points, to which no curve could be
+/// fitted.
 fn usual() -> ScaleUpRecord {
     let untold = |name| EfficiencyRecord {
         name,

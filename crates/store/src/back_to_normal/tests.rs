@@ -3,8 +3,8 @@
 use super::*;
 use crate::record::{BackRecord, StretchRecord};
 
-/// A fault of node2, injected 20 s into a window of 75 s and healed after 20 s. All nodes were up
-/// at `whole_s`. Throughput fell, and was normal again at `back_s`.
+/// Returns a fault of node2, injected 20 s into a window of 75 s and healed after 20 s. All nodes
+/// were up at `whole_s`. Throughput fell, and was normal again at `back_s`.
 fn fault(whole_s: Option<f64>, back_s: Option<f64>) -> FaultRecord {
     let back = |since_s: f64| BackRecord {
         left_s: Some(1.0),

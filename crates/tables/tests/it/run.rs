@@ -71,7 +71,7 @@ fn begun() -> (TempDir, RunWriter) {
     (folder, run)
 }
 
-/// A name that a spreadsheet might interpret as a formula.
+/// Returns a name that a spreadsheet might interpret as a formula.
 fn variant() -> VariantName {
     "=1+2,\"a\"\nb".into()
 }
@@ -183,7 +183,7 @@ fn found(started_unix_ns: u64, [latency, service]: [&Times; 2]) -> TrialFinding 
     }
 }
 
-/// The window is 3 s long, although at least 5 s are required.
+/// Returns a measurement of a window of 3 s, although at least 5 s are required.
 fn short_window() -> MeasurementRecord {
     MeasurementRecord {
         quantity: Quantity::WindowLength,

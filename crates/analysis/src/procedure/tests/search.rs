@@ -328,7 +328,7 @@ fn on_a_busy_machine_the_range_contains_the_planted_peak() {
     assert!(f64::from(told) >= 0.5 * searches as f64, "{told}");
 }
 
-/// A trial of [`SERVER`] while other programs come and go within the window.
+/// Returns a trial of [`SERVER`] while other programs come and go within the window.
 fn disturbed_trial(ask: Ask, chance: &mut Chance) -> SeenTrial {
     let mut trial = SERVER.trial(ask);
     let others = (chance.uniform() * 1.2).min(0.9);

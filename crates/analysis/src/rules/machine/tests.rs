@@ -7,8 +7,8 @@ use super::super::{
 };
 use measure::{Interval, SummedInterval};
 
-/// Evidence from a laptop with four CPUs and an open browser. Nodes and client use half of the CPU
-/// time.
+/// Returns evidence from a laptop with four CPUs and an open browser. Nodes and client use half of
+/// the CPU time.
 fn laptop() -> MachineUse {
     MachineUse {
         cpu: Some(CpuUse {

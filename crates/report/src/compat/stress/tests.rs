@@ -50,7 +50,7 @@ fn first_interval() -> Sample {
     sample([("READ", read), ("WRITE", write)], gc, 0.025438)
 }
 
-/// The interval is less than half a second long, and one kind is idle.
+/// Returns an interval that is less than half a second long, with one idle kind.
 fn second_interval() -> Sample {
     let span = (SECOND, SECOND + 450_000_000);
     let read = timing(span, [1, 1, 0], 2_500_000, 0, 1);

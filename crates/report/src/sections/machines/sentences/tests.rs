@@ -55,7 +55,7 @@ fn sentences(machine: MachineTopologyRecord, client: &str, nodes: &[&str]) -> St
     about_client(&seen, &seen.placed(&record)).join(" ")
 }
 
-/// The machine has two L3 groups, each of two cores with two threads.
+/// Returns a machine with two L3 groups, each of two cores with two threads.
 fn large() -> MachineTopologyRecord {
     machine(&["0-3", "4-7"], &["0-1", "2-3", "4-5", "6-7"], "0-7")
 }
