@@ -1,18 +1,18 @@
 //! The error of a mean whose values are not independent.
 //!
-//! One-second throughputs are correlated: a compaction or a collector slows several seconds in a
-//! row. Treating them as independent makes error bars too short. So this module joins neighbours
-//! into batches until the batch means look uncorrelated. Schmeiser 1982, "Batch size effects in the
-//! analysis of simulation output", recommends 10 to 30 batches. The remaining correlation widens
-//! the interval by the factor of an AR(1) series, (1 + r) / (1 − r).
+//! One-second throughputs are correlated, because a compaction or a garbage collection slows
+//! several consecutive seconds. Treating them as independent makes error bars too short. So this
+//! module joins neighbours into batches until the batch means look uncorrelated. Schmeiser 1982,
+//! "Batch size effects in the analysis of simulation output", recommends 10 to 30 batches. The
+//! remaining correlation widens the interval by the factor of an AR(1) series, (1 + r) / (1 − r).
 //!
 //! A short window contains too many or too few rare incidents, such as a pause or a flush. A window
 //! with few incidents looks more certain than it is. So if the worst value stands out, the interval
-//! is widened on its side: up to the end that it would have if the incident came at the highest
-//! rate that one occurrence makes plausible. With fewer than [`FEW_INCIDENTS`] incidents, the
-//! interval is labelled. Simulated at 30 s with pauses of 0.3 s in every 8 s: 93 % coverage instead
-//! of 85 %. An incident that has not come in the window cannot be in its interval: see
-//! [`SHORT_WINDOW_S`].
+//! is widened in the direction of that value. The new end is the one that results from the highest
+//! rate of such incidents that is plausible after one occurrence. With fewer than [`FEW_INCIDENTS`]
+//! incidents, the interval is labelled. In simulations of 30 s with pauses of 0.3 s in every 8 s,
+//! the coverage is 93 % instead of 85 %. The interval cannot account for an incident that did not
+//! occur in the window: see [`SHORT_WINDOW_S`].
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -42,8 +42,8 @@ pub(crate) const INCIDENTS_MORE: f64 = 4.57;
 /// Distance from the median, in robust standard deviations, above which a value counts as an
 /// incident. In 3 % of series, one of 30 normal values lies that far away.
 const COUNTED_DEVIATIONS: f64 = 4.0;
-/// Number of incidents below which the interval is labelled: the rate of few incidents is known to
-/// a factor of two at best.
+/// Number of incidents below which the interval is labelled, because the rate of few incidents is
+/// known only to a factor of two.
 pub const FEW_INCIDENTS: usize = 5;
 /// Factor that converts the median absolute deviation of normal values to their standard deviation.
 const MAD_TO_DEVIATION: f64 = 1.4826;
@@ -76,12 +76,12 @@ pub struct Estimate {
     /// Effective sample size: the number of independent values with the same information as the
     /// series.
     pub effective_count: f64,
-    /// Number of runs of consecutive values that stand out.
+    /// Number of incidents, which are runs of consecutive values that stand out.
     pub incidents_count: usize,
 }
 
 impl Estimate {
-    /// Returns true if the interval rests on few incidents.
+    /// Returns true if the interval depends on few incidents.
     pub fn has_few_incidents(&self) -> bool {
         self.ci95.is_some() && (1..FEW_INCIDENTS).contains(&self.incidents_count)
     }

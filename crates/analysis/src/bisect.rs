@@ -63,10 +63,10 @@ impl fmt::Display for Effect {
     }
 }
 
-/// Facts about a build.
+/// Facts about a build that the bisection uses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeenBuild {
-    /// Comparisons of the build with the first one.
+    /// Results of comparing the build with the first one.
     pub effects: Vec<Effect>,
     /// True if the build cannot be compared: it does not build, does not start, or loses its rows.
     pub is_skipped: bool,

@@ -5,19 +5,19 @@
 //! carry over to other machines. The result is the ratio of geometric means with a 95 % interval by
 //! Student's t.
 //!
-//! With one block a side there is a ratio and no interval. The variation *between* runs was not
-//! observed then, and the much smaller variation within a run must not replace it. The finding is
+//! With one block a side, there is a ratio but no interval. The variation *between* runs was not
+//! observed, and the much smaller variation within a run must not replace it. The finding is
 //! [`Finding::Inconclusive`], for any ratio.
 //!
 //! Only interleaved trials are pairs. Consecutive runs also differ by everything that changed
 //! between them, which their own blocks cannot show: Welch's test called equal runs different in 13
-//! to 23 % of cases. Such an interval is widened by a stated variance between runs
-//! ([`Metric::between_runs`]). Its finding is never more than [`Finding::LooksDifferent`].
+//! to 23 % of cases. So the interval of such runs is widened by a stated variance between runs
+//! ([`Metric::between_runs`]), and the strongest finding is [`Finding::LooksDifferent`].
 //!
-//! A percentile may be known only as a lower bound. Then the ratio is a bound as well, and its
-//! interval has one known end. A variant with lower bounds can be found slower, but neither faster
-//! nor equivalent. The test uses means of values none of which is above the true one, so it calls a
-//! difference no more often than its level says. Two lower bounds give no ratio.
+//! A percentile may be known only as a lower bound. Then the ratio is a bound as well, and only one
+//! end of its interval is known. A variant with lower bounds can be found slower, but neither
+//! faster nor equivalent. The test uses means of values that are not above the true ones, so its
+//! rate of false differences does not exceed its level. Two lower bounds have no ratio.
 
 use crate::autocorrelation;
 use crate::robust::{self, Robust};
@@ -448,7 +448,7 @@ impl Comparison {
     }
 
     /// Returns half the two-sided interval of the logarithm with `blocks` blocks. `None` before the
-    /// first look, and if it is not finite.
+    /// first look, and if the interval is not finite.
     fn half(&self, error: LogError, blocks: usize, level: f64) -> Option<f64> {
         let looks = match self.looks {
             // If the comparison has more blocks than planned, assume that the plan had this number

@@ -62,7 +62,7 @@ pub enum Sync {
     BeforeAcknowledging,
 }
 
-/// A failure, planned or not.
+/// A failure, whether it was planned or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureEvent {
     /// Description of the failure, such as `host-power-off of host2`.
@@ -73,7 +73,7 @@ pub struct FailureEvent {
     pub loses: DataLoss,
 }
 
-/// Data that a node may lose by a failure.
+/// Data that a node may lose because of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataLoss {
     /// No data: the node was slow, isolated, or shut down cleanly.
@@ -95,7 +95,7 @@ pub enum DataLoss {
 pub enum Promise {
     /// Reads return all acknowledged writes.
     Kept(String),
-    /// Some writes may be lost, or reads may miss them.
+    /// Some acknowledged writes may be lost, or reads may miss them.
     None(String),
     /// The promise is unknown.
     Unknown(String),
@@ -107,7 +107,7 @@ measure::word_enum! {
     pub enum PromiseKind {
         /// Reads return every acknowledged write.
         Kept = "kept",
-        /// Some writes may be lost, or reads may miss them.
+        /// Some acknowledged writes may be lost, or reads may miss them.
         None = "none",
         /// The promise is unknown.
         #[default]

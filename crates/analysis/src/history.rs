@@ -19,7 +19,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Limits {
     /// Number of values in a window.
     pub window: usize,
-    /// Maximum probability of a difference of this size if nothing has changed.
+    /// Maximum p value of a change: the probability of a difference of this size if nothing has
+    /// changed.
     pub p_max: f64,
     /// Minimum size of a change, as a share of the smaller mean.
     pub magnitude_min: f64,
@@ -62,7 +63,7 @@ pub struct Shift {
     pub before_count: usize,
     /// Number of values in `after`.
     pub after_count: usize,
-    /// Probability of a difference of this size if nothing has changed.
+    /// p value of the change: the probability of a difference of this size if nothing has changed.
     pub p: f64,
 }
 
@@ -114,7 +115,8 @@ pub fn shifts(values: &[f64], limits: Limits) -> Vec<Shift> {
     }
 }
 
-/// Returns the candidates: changes in windows that overlap by half, at ten times the level.
+/// Returns the candidates, which are changes in windows that overlap by half, at ten times the
+/// level.
 fn weak(values: &[f64], limits: Limits) -> Vec<usize> {
     let (window, step) = (limits.window.max(2), (limits.window / 2).max(1));
     let (mut found, mut start) = (Vec::new(), 0);

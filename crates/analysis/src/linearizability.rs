@@ -200,7 +200,7 @@ impl<'h> Search<'h> {
         let mut earliest_ns = u64::MAX;
         let left = self.known.rest().map_while(|place| {
             let operation = self.operation(place);
-            // Operations that were sent later also returned later.
+            // All later operations were sent after `earliest_ns`, so they also returned after it.
             let is_candidate = operation.invoked_ns <= earliest_ns;
             earliest_ns = earliest_ns.min(operation.returned_ns.unwrap_or(u64::MAX));
             is_candidate.then_some(place)

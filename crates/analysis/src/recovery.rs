@@ -93,7 +93,7 @@ pub struct Recovery {
     pub until_s: f64,
     /// Indexes of the other faults whose effects overlapped with this fault's.
     pub beside: Vec<usize>,
-    /// Level before the fault, or the reason why there is none.
+    /// Level before the fault, or the reason why no level is known.
     pub before: Result<Before, String>,
     /// Loss of throughput.
     pub dip: Option<Dip>,
@@ -161,7 +161,7 @@ measure::word_enum! {
         Confirmed = "confirmed",
         /// The fault was not observed, or its target did not heal.
         Mismatch = "mismatch",
-        /// The target could not be observed.
+        /// No observation of the target was possible.
         #[default]
         Inconclusive = "inconclusive",
     }

@@ -28,7 +28,7 @@ use crate::least_squares;
 use fits::{Fit, NoBest, NoFit};
 pub use models::Model;
 
-/// Measurements with one number of units.
+/// Measurements with one number of units in use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
     /// Number of units in use, on all sockets together.
@@ -55,9 +55,9 @@ pub struct MachineSize {
 /// A ratio of throughputs from the same blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// The ratio of geometric means.
+    /// Ratio of geometric means.
     pub value: f64,
-    /// 95 % confidence interval. `None` with one block.
+    /// 95 % confidence interval of the ratio. `None` with one block.
     pub ci95: Option<[f64; 2]>,
     /// Number of blocks that contain both sides of the ratio.
     pub blocks: usize,

@@ -28,17 +28,17 @@ use crate::autocorrelation;
 /// Times at which the run evaluates a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
-    /// Once, when all blocks are complete.
+    /// The run evaluates it once, when all blocks are complete.
     #[default]
     Once,
-    /// After each block from the `min`-th to the `max`-th.
+    /// The run evaluates it after each block from the `min`-th to the `max`-th.
     Repeated {
         /// Number of blocks before the first look.
         min: usize,
         /// Number of blocks at the last look.
         max: usize,
     },
-    /// At any time, as often as desired.
+    /// The run may evaluate it at any time, as often as desired.
     Anytime,
 }
 

@@ -62,7 +62,7 @@ pub struct Reading {
     pub untold_within_bound: Option<usize>,
     /// First point that is saturated, or whose p99 is certainly above the bound.
     pub first_over_bound: Option<usize>,
-    /// First saturated point, if all later points are saturated too.
+    /// First saturated point. `None` unless all later points are saturated as well.
     pub saturated_from: Option<usize>,
     /// The knee of the sweep.
     pub knee: Knee,

@@ -25,7 +25,7 @@ pub struct RunStep {
 /// Trend of the trials' results over a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunTrend {
-    /// Factor between the results at the run's end and at its beginning.
+    /// Factor between the results at the beginning of the run and at its end.
     pub factor: f64,
     /// Results of the first trial and of the last.
     pub ends: [f64; 2],

@@ -10,7 +10,7 @@ use store::record::{
 use study::resolve::resolve;
 use study::settings::{Overrides, Study};
 
-/// A study of each kind whose trials may lose data.
+/// Studies of each kind whose trials may lose data.
 const KINDS: [&str; 8] = [
     "procedure: {fixed: {threads: 4}}",
     "procedure: {fixed: {rate: 300}}",

@@ -33,7 +33,7 @@ struct World {
     drift: f64,
     /// Loss of the first trial in each block.
     first: f64,
-    /// Gain of the last variant.
+    /// Gain of the last variant over the others.
     effect: f64,
 }
 

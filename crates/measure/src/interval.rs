@@ -119,7 +119,7 @@ pub struct KindInterval {
     pub errors: Histogram,
     /// Operations of the population that the client stopped following before they ended.
     pub censored: CensoredCounts,
-    /// Operations that were due before the window and ended in this interval.
+    /// Results of operations that were due before the window and ended in this interval.
     pub early: Early,
     /// Outcomes of all operations that ended in this interval, including early operations.
     pub outcomes: OutcomeCounts,

@@ -61,7 +61,7 @@ crate::word_enum! {
         BadCredentials = "bad_credentials",
         /// The user does not have the required permission.
         Unauthorized = "unauthorized",
-        /// The statement does not parse.
+        /// The statement has a syntax error.
         SyntaxError = "syntax_error",
         /// The statement can be parsed, but is not valid.
         Invalid = "invalid",

@@ -71,7 +71,7 @@ fn rows_sentence(read: &[&ReadBackRecord], where_words: &str) -> Option<String> 
     ))
 }
 
-/// Returns what the configuration promises about the finding.
+/// Returns a sentence on what the configuration promises about the lost data.
 fn promised(record: &ReadBackRecord) -> String {
     let why = &record.why;
     match record.promise {

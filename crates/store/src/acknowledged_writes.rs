@@ -41,32 +41,32 @@ pub struct ReadBackRecord {
     pub writes_unknown: u64,
     /// Number of rows that had to be read.
     pub rows: u64,
-    /// Rows with the acknowledged value.
+    /// Number of rows with the acknowledged value.
     pub right: u64,
-    /// Rows that do not exist because they were deleted.
+    /// Number of rows that do not exist because they were deleted.
     pub deleted: u64,
-    /// Rows that exist although none of their writes was acknowledged.
+    /// Number of rows that exist although none of their writes was acknowledged.
     pub unconfirmed: u64,
-    /// Rows that do not exist and that have no acknowledged write.
+    /// Number of rows that do not exist and have no acknowledged write.
     pub never_written: u64,
-    /// Rows that do not exist although a write was acknowledged.
+    /// Number of rows that do not exist although a write was acknowledged.
     pub lost: u64,
-    /// Rows with a value older than an acknowledged value that was sent after it.
+    /// Number of rows with a value older than an acknowledged value that was sent after it.
     pub stale: u64,
-    /// Rows with a value that was deleted after it was written.
+    /// Number of rows with a value that was deleted after it was written.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resurrected: u64,
-    /// Rows with a value that no operation wrote.
+    /// Number of rows with a value that no operation wrote.
     pub wrong: u64,
-    /// Counters below the sum of the acknowledged additions.
+    /// Number of counters below the sum of the acknowledged additions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub too_low: u64,
-    /// Counters above the sum of all additions.
+    /// Number of counters above the sum of all additions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub too_high: u64,
-    /// Rows that could not be read.
+    /// Number of rows that could not be read.
     pub unread: u64,
-    /// Rows that were read, but whose writes are not recorded.
+    /// Number of rows that were read, but whose writes are not recorded.
     pub unjudged: u64,
     /// First rows found lost, stale, resurrected or wrong, and first counters found too low or too
     /// high. At most 10 rows.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The effects of a matrix at one point, measured by one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectsRecord {
-    /// `ops_per_s`, `latency_ms.p99`, …; `peak` for the results of searches.
+    /// Metric: `ops_per_s`, `latency_ms.p99`, …; `peak` for the results of searches.
     pub metric: String,
     /// Load that the procedure used; `{}` for the results of searches.
     #[serde(with = "crate::point")]
@@ -152,7 +152,8 @@ pub struct EffectRecord {
     pub with: Option<LevelRecord>,
     /// Ratio of geometric means over the blocks; for an interaction, a ratio of ratios.
     pub ratio: f64,
-    /// `at_least` or `at_most`, if the ratio is only a bound. Absent if it is exact.
+    /// Direction of the bound, `at_least` or `at_most`, if the ratio is only a bound. Absent if it
+    /// is exact.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -165,8 +166,8 @@ pub struct EffectRecord {
     /// Known end of the 95 % interval, if the ratio is only a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95_end: Option<f64>,
-    /// `matters`, `negligible` or `not_resolved` for an interaction; `faster`, `slower`,
-    /// `equivalent` or `inconclusive` for other effects.
+    /// Verdict. It is `matters`, `negligible` or `not_resolved` for an interaction, and `faster`,
+    /// `slower`, `equivalent` or `inconclusive` for other effects.
     pub verdict: EffectVerdict,
     /// Number of blocks with all cells that the effect needs.
     pub blocks: usize,

@@ -134,7 +134,7 @@ pub enum JournalEvent {
         /// Throughput of the trial.
         #[serde(default)]
         ops_per_s: f64,
-        /// Checksum of `finding.json`. `None` in runs of versions without checksums.
+        /// Checksum of `finding.json`. `None` in runs of versions that did not write checksums.
         #[serde(default)]
         finding: Option<FileSum>,
     },

@@ -186,7 +186,7 @@ pub struct ProofRecord {
     /// True if the node reported the requested value. In records without an outcome, it is also
     /// true if no value was shown.
     pub holds: bool,
-    /// `in_effect`, `not_in_effect` or `not_shown`. Absent in older records.
+    /// Outcome of the check: `in_effect`, `not_in_effect` or `not_shown`. Absent in older records.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -231,7 +231,7 @@ impl ProofRecord {
 pub struct DataRecord {
     /// Name of the restored snapshot.
     pub snapshot: String,
-    /// Method: `online` (import) or `offline` (swap).
+    /// Method of restoring: `online` (import) or `offline` (swap).
     pub how: String,
     /// Duration of the restore on all nodes, s.
     pub seconds: f64,
@@ -242,7 +242,7 @@ pub struct DataRecord {
     /// Fingerprint of the SSTables of each node, equal to that of the snapshot.
     #[serde(default)]
     pub fingerprints: BTreeMap<String, String>,
-    /// Page cache: `kept` or `dropped`.
+    /// State of the page cache after the restore: `kept` or `dropped`.
     pub page_cache: String,
 }
 

@@ -420,7 +420,7 @@ pub struct TrialFinding {
     pub block: usize,
     /// Name of the measured phase, which is `measure`.
     pub phase: String,
-    /// `valid`, `suspect` or `invalid`.
+    /// Verdict on the trial: `valid`, `suspect` or `invalid`.
     pub verdict: Verdict,
     /// Reasons for the verdict, one sentence each.
     pub reasons: Vec<String>,
@@ -777,7 +777,7 @@ pub struct ComparisonRecord {
     pub contender: VariantName,
     /// Contender ÷ baseline (ratio of geometric means over blocks).
     pub ratio: f64,
-    /// `at_least` or `at_most`, if the ratio is only a bound: values of one side are lower bounds.
+    /// Direction of the bound, `at_least` or `at_most`, if values of one side are lower bounds.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -872,7 +872,7 @@ pub struct PointRecord {
 measure::word_enum! {
     /// Reason why a sweep has no knee.
     pub enum WithoutKnee {
-        /// Throughput grew to the end.
+        /// Throughput grew up to the last point.
         Growing = "growing",
         /// The load grows by too little, or the noise is too large.
         Untold = "untold",
@@ -912,7 +912,7 @@ pub struct SweepRecord {
 pub struct MultiplicityRecord {
     /// Number of comparisons that could have found a difference.
     pub comparisons: usize,
-    /// Number of primary comparisons among them.
+    /// Number of primary comparisons among those that could have found a difference.
     pub primary: usize,
     /// Expected number if each comparison were judged alone.
     pub false_findings_one_by_one: f64,
@@ -988,7 +988,7 @@ pub struct FaultStepRecord {
     pub t_s: f64,
     /// Number of the fault in the study's list, starting at 0.
     pub fault: usize,
-    /// Kind of the fault, as in the study: `node-pause`.
+    /// Kind of the fault, as in the study, such as `node-pause`.
     pub kind: String,
     /// Target of the fault: the name of a node or host, two sides of a network, or all nodes.
     pub place: String,

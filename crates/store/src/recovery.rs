@@ -18,7 +18,7 @@ pub struct RecoveryRecord {
     /// Length of the observation, s. The observation lasts until another fault began or the window
     /// ended.
     pub watched_s: f64,
-    /// True if another fault ended the observation, instead of the end of the window.
+    /// True if the observation ended because another fault began, not because the window ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut_by_fault: bool,
     /// Other faults that were active at the same time. All figures include their effects.
@@ -79,7 +79,7 @@ measure::word_enum! {
         Needed = "needed",
         /// No repair is needed: no write was missed, or hints cover the missed writes.
         NotNeeded = "not-needed",
-        /// The readings are not sufficient for an answer.
+        /// The readings are not sufficient to decide.
         Untold = "untold",
     }
 }
@@ -178,7 +178,7 @@ pub struct NoticedRecord {
     /// Name of the node that considered another node dead.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub gossip_by: String,
-    /// Time between the first and the last such observation on other nodes, s.
+    /// Time between the first and the last observation on other nodes that the node is dead, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_away_s: Option<f64>,
 }

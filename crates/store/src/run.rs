@@ -71,8 +71,7 @@ pub struct Run {
 /// others is repeated.
 #[derive(Clone, Debug)]
 pub struct SalvagedRun {
-    /// The run. It has no findings if they are damaged, or if files that they depend on are
-    /// damaged.
+    /// The run. It has no findings if they, or files that they depend on, are damaged.
     pub run: Run,
     /// Findings of the trials that are finished and intact, by number.
     pub whole: BTreeMap<usize, TrialFinding>,
@@ -197,7 +196,7 @@ impl Run {
         for planned in &self.plan.trials {
             let path = Name::new("trial", &planned.slug)?.in_folder(&folder);
             let record_path = path.join(file::TRIAL);
-            // A link could lead anywhere, and runs do not contain links.
+            // Links are skipped, because a run contains no links and a link could lead anywhere.
             let is_folder = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
             if is_folder && record_path.exists() {
                 let record = read_json(&record_path)?;

@@ -129,9 +129,9 @@ pub struct EfficiencyRecord {
 /// A curve through the points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleFitRecord {
-    /// Model of the curve. `amdahl`: X(N) = x1 N ÷ (1 + σ (N − 1)). `usl`: with κ N (N − 1) in the
-    /// divisor too. `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s −
-    /// 1))).
+    /// Model of the curve. `amdahl`: X(N) = x1 N ÷ (1 + σ (N − 1)). `usl`: the same with κ N (N −
+    /// 1) added to the divisor. `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1
+    /// + κ₂ (s − 1))).
     pub model: Model,
     /// Reason why there is no curve. All other figures are then absent. Absent if there is a curve.
     #[serde(
@@ -148,7 +148,7 @@ pub struct ScaleFitRecord {
     /// cannot be distinguished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near_best: bool,
-    /// x1: throughput of one unit according to the curve, op/s.
+    /// Throughput of one unit (x1) according to the curve, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x1: Option<f64>,
     /// Coefficients of the curve, in the order of the formula.
@@ -195,7 +195,7 @@ pub struct CoefficientRecord {
     /// limit. Absent if the value is fixed, and if the blocks are not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[Option<f64>; 2]>,
-    /// True if the coefficient certainly differs from 0.
+    /// True if the coefficient differs significantly from 0.
     #[serde(default)]
     pub told: bool,
     /// True if the value is fixed, because the points cannot distinguish the coefficient from

@@ -21,7 +21,7 @@ const PREFIX: &str = ".cassay-table-";
 /// locked.
 const TRIES: usize = 10;
 
-/// Output folder of the tables, and their formats.
+/// Output folder of the tables, with the formats in which they are written.
 pub(crate) struct Folder {
     path: PathBuf,
     formats: Vec<Format>,
@@ -35,7 +35,7 @@ pub(crate) struct Files<'r, R> {
     rows: u64,
 }
 
-/// File of one format.
+/// File of a table in one format.
 struct OneFile {
     format: Format,
     /// Path of the file after it is complete.

@@ -40,7 +40,7 @@ measure::word_enum! {
     pub enum Growing {
         /// The growth is not certain.
         No = "no",
-        /// The series certainly grows, but reaches no known limit within the horizon.
+        /// The series certainly grows, but does not reach a known limit within the horizon.
         Grows = "grows",
         /// The series certainly grows, and reaches its limit within the horizon.
         Leaks = "leaks",

@@ -17,7 +17,7 @@ measure::word_enum! {
         GarbageCollection = "garbage_collection",
         /// Operations and bytes of a disk, relative to its known limits.
         DiskRate = "disk_rate",
-        /// Requests in the queue of a disk.
+        /// Number of requests in the queue of a disk.
         DiskQueue = "disk_queue",
         /// Bytes on a link, relative to the rate of the link.
         Network = "network",
@@ -25,7 +25,7 @@ measure::word_enum! {
         CompactionThroughput = "compaction_throughput",
         /// One thread that uses a whole CPU while the host has idle CPUs.
         Thread = "thread",
-        /// CPU time of a host.
+        /// Used CPU time of a host.
         Cpu = "cpu",
         /// Writes that waited for the sync of the commit log.
         CommitLogSync = "commit_log_sync",

@@ -140,7 +140,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the readings of a row at all places.
+    /// Returns the readings of a row, one for each place.
     fn read(&self, kind: LimitKind) -> Vec<LimitReading> {
         match kind {
             LimitKind::Client => self.client(),
@@ -305,7 +305,7 @@ impl<'a> Table<'a> {
         found
     }
 
-    /// Returns the share of the window in which collections stopped a node.
+    /// Returns the share of the window in which garbage collections stopped a node.
     fn stopped_share(&self, node: &str) -> Option<f64> {
         let collectors = self.view.like(["jvm.gc.", ".paused_ms/s"], node);
         let pauses = self.view.like(["gc.pause", ""], node);
@@ -360,7 +360,7 @@ impl<'a> Table<'a> {
         Some((ended + more / self.facts.window_s) / limit)
     }
 
-    /// Returns the running compactions ÷ compactors, while compactions wait.
+    /// Returns running compactions ÷ compactors, while compactions wait.
     fn compactors(&self, node: &NodeFacts) -> Option<f64> {
         let pending = self.view.at("compactions.pending", &node.name)?;
         let running = self.view.mean("compactions.running", &node.name)?;

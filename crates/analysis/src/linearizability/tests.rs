@@ -1,4 +1,4 @@
-//! Tests planted violations, legal histories, and the search against an exhaustive search.
+//! Tests planted violations and legal histories, and compares the search with an exhaustive search.
 
 use super::*;
 use proptest::prelude::*;

@@ -17,7 +17,7 @@ measure::word_enum! {
         NotReached = "not_reached",
         /// The client is the limit, not the target.
         ClientLimit = "client_limit",
-        /// Too many trials gave no answer.
+        /// Too many trials had no answer.
         Untold = "untold",
         /// The run ended before the search did.
         #[default]
@@ -78,7 +78,7 @@ pub enum Ending {
         /// Bound of the search.
         bound: Bound,
     },
-    /// Too many trials gave no answer.
+    /// Too many trials had no answer.
     Untold {
         /// Load at which the search gave up.
         at: Point,

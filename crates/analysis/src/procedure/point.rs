@@ -36,7 +36,7 @@ impl Point {
         (point.value() == value).then_some(point)
     }
 
-    /// Returns the noun for a value on the axis.
+    /// Returns the noun phrase for a value on the axis.
     pub fn noun(self) -> &'static str {
         match self {
             Point::Threads(_) => "number of threads",

@@ -242,7 +242,7 @@ impl IntervalSeries {
             && self.is_near(&stretch[..FIRST.min(stretch.len())])
     }
 
-    /// Returns true if the median of some intervals is normal.
+    /// Returns true if the median of these intervals is normal.
     fn is_near(&self, points: &[Point]) -> bool {
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         !self.is_beyond(

@@ -103,7 +103,7 @@ pub struct PresentRows {
 /// Result of reading all rows back after the trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReadBack {
-    /// Result of comparing the rows.
+    /// Result of comparing the rows with the written data.
     pub checks: CheckCounts,
     /// Number of rows that no read could reach.
     pub unread: u64,
@@ -126,7 +126,7 @@ pub struct LostWritesByAckTime {
 /// Result of judging the histories of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
-    /// Number of histories, of one register each.
+    /// Number of histories. Each is the history of one register.
     pub checked: u64,
     /// Number of histories that no order of their operations explains.
     pub violated: u64,
@@ -146,7 +146,7 @@ pub struct ClockMove {
 /// Open schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OfferedLoad {
-    /// Operations that were due in the window.
+    /// Number of operations that were due in the window.
     pub operations: f64,
     /// True if the number of operations is random (Poisson).
     pub is_random: bool,
@@ -230,9 +230,9 @@ pub struct Window {
     pub ok_in_time: u64,
     /// Failed operations of the population, by outcome. Outcomes without operations are omitted.
     pub errors: Vec<(Outcome, u64)>,
-    /// Values in the population's latency, service and error histograms.
+    /// Numbers of values in the population's latency, service and error histograms.
     pub values_count: [u64; 3],
-    /// Values in the population's histogram of operations that were not followed to their ends.
+    /// Number of values in the population's histogram of operations with unknown ends.
     pub censored_count: u64,
     /// Sums of latency and of service time, ns.
     pub sums_ns: [f64; 2],

@@ -45,9 +45,9 @@ pub struct Limits {
     pub timeout_fails: bool,
     /// V11: share of CPU time stolen by the hypervisor.
     pub steal_share: f64,
-    /// V12: shortest window, s.
+    /// V12: length of the shortest acceptable window, s.
     pub window_s: f64,
-    /// V12: drift of throughput over the window.
+    /// V12: maximum drift of throughput over the window, as a share.
     pub drift_share: f64,
     /// V17: CPU use of the probes, as a share of one core.
     pub probes_cpu_share: f64,

@@ -205,7 +205,7 @@ fn share_of_others(cpu: CpuUse, window: &Window) -> f64 {
     if rest > 0.0 { cpu.others / rest } else { 0.0 }
 }
 
-/// Judges the time in which the workers waited for a CPU that other programs had.
+/// Judges the time in which the workers waited for a CPU that other programs used.
 fn waiting(evidence: &Evidence, machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let window = &evidence.window;
     let (cpu, wait_ns) = (machine.cpu?, window.wait_ns?);
@@ -216,7 +216,7 @@ fn waiting(evidence: &Evidence, machine: &MachineUse, limits: &Limits) -> Option
 }
 
 /// Judges the time in which any task of this machine, nodes included, waited for a CPU that other
-/// programs had.
+/// programs used.
 fn pressure_of_cpu(
     evidence: &Evidence,
     machine: &MachineUse,

@@ -11,13 +11,13 @@ measure::word_enum! {
         SentInWindow = "sent_in_window",
         /// V1: operations that were sent over 1 ms late ÷ scheduled operations.
         SentLate = "sent_late",
-        /// V1: operations that waited for a free slot in flight.
+        /// V1: number of operations that waited for a free slot in flight.
         WaitedForSlot = "waited_for_slot",
-        /// V1: operations that were due in the window and sent after it.
+        /// V1: number of operations that were due in the window but sent after it.
         SentAfterWindow = "sent_after_window",
-        /// V1: operations that the client gave up before it sent them.
+        /// V1: number of operations that the client gave up before it sent them.
         GivenUp = "given_up",
-        /// V1: operations that were due in the window and never sent.
+        /// V1: number of operations that were due in the window but never sent.
         NeverSent = "never_sent",
         /// V2: mean latency.
         LatencyMean = "latency_mean",
@@ -59,12 +59,12 @@ measure::word_enum! {
         CountDifference = "count_difference",
         /// V8: failed operations ÷ operations that ended.
         FailedOperations = "failed_operations",
-        /// V8: operations that the client stopped waiting for.
+        /// V8: number of operations that the client stopped waiting for.
         ClientTimeouts = "client_timeouts",
-        /// V10: mean of the pending compactions in the last third of the window. The limit follows
-        /// from the first third.
+        /// V10: mean number of pending compactions in the last third of the window. The limit
+        /// follows from the first third.
         PendingAtEnd = "pending_at_end",
-        /// V11: nodes that had another process at the end.
+        /// V11: number of nodes that had another process at the end.
         RestartedNodes = "restarted_nodes",
         /// V11: time from the first to the last reading that showed a node's process as stopped.
         NodeStopped = "node_stopped",
@@ -74,39 +74,40 @@ measure::word_enum! {
         StolenCpu = "stolen_cpu",
         /// V12: length of the measured window. Its limit is a minimum.
         WindowLength = "window_length",
-        /// V12: successful operations. Its limit is a minimum.
+        /// V12: number of successful operations. Its limit is a minimum.
         Successes = "successes",
         /// V12: change of throughput over the window ÷ its median.
         ThroughputDrift = "throughput_drift",
-        /// V14: compared reads that found no row although one exists.
+        /// V14: number of compared reads that found no row although one exists.
         MissingReads = "missing_reads",
-        /// V14: compared reads that returned an earlier value.
+        /// V14: number of compared reads that returned an earlier value.
         StaleReads = "stale_reads",
-        /// V14: compared reads that returned a value that was never written.
+        /// V14: number of compared reads that returned a value that was never written.
         WrongReads = "wrong_reads",
-        /// V14: compared reads that returned a deleted row.
+        /// V14: number of compared reads that returned a deleted row.
         ResurrectedReads = "resurrected_reads",
         /// V14: reads that found no row ÷ reads of rows that exist according to the study.
         ReadsOfNothing = "reads_of_nothing",
-        /// V14: rows read back whose writes were lost.
+        /// V14: number of rows read back whose writes were lost.
         LostRows = "lost_rows",
-        /// V14: rows read back with a lost write that was acknowledged too long before a failure.
+        /// V14: number of rows read back with a lost write that was acknowledged too long before a
+        /// failure.
         UnexplainedRows = "unexplained_rows",
-        /// V14: rows read back with an earlier value.
+        /// V14: number of rows read back with an earlier value.
         StaleRows = "stale_rows",
-        /// V14: rows read back that were deleted.
+        /// V14: number of rows read back that were deleted but exist again.
         ResurrectedRows = "resurrected_rows",
-        /// V14: rows read back with a value that was never written.
+        /// V14: number of rows read back with a value that was never written.
         WrongRows = "wrong_rows",
-        /// V14: rows read back whose counters are too low.
+        /// V14: number of rows read back whose counters are too low.
         LowCounters = "low_counters",
-        /// V14: rows read back whose counters are too high.
+        /// V14: number of rows read back whose counters are too high.
         HighCounters = "high_counters",
-        /// V14: rows that no read could reach.
+        /// V14: number of rows that no read could reach.
         UnreadRows = "unread_rows",
-        /// V14: registers that are not linearizable.
+        /// V14: number of registers that are not linearizable.
         ViolatedRegisters = "violated_registers",
-        /// V14: registers for which linearizability could not be decided.
+        /// V14: number of registers for which linearizability could not be decided.
         UndecidedRegisters = "undecided_registers",
         /// V16: size of the data ÷ memory of a node.
         DataPerMemory = "data_per_memory",

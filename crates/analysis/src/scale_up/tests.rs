@@ -7,7 +7,7 @@ use crate::curves::Peak;
 use crate::test_series::Chance;
 use proptest::prelude::*;
 
-/// Two sockets of four units.
+/// Machine of two sockets with four units each.
 const TWO_BY_FOUR: MachineSize = MachineSize {
     units_per_socket: 4,
     sockets: 2,

@@ -10,7 +10,7 @@ use crate::compare::{DIFFERENCE_LEVEL, LEVEL, Metric};
 /// Times at which the run evaluates a comparison, and the levels at which it decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
-    /// Times of the looks.
+    /// Schedule of the looks.
     pub looks: Looks,
     /// Number of blocks at the first look, and at the last.
     pub blocks: [usize; 2],

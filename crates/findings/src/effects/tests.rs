@@ -1,4 +1,4 @@
-//! Tests the effects of made-up matrices, and the sentences about them.
+//! Tests the effects of artificial matrices, and the sentences about them.
 
 use crate::{combine, test_runs};
 use expect_test::{Expect, expect};

@@ -89,7 +89,8 @@ fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
     known.into_iter().flatten().min_by(f64::total_cmp)
 }
 
-/// Returns the hint window of a node with these settings, s. `None` if they do not contain it.
+/// Returns the hint window of a node with these settings, s. `None` if the settings do not contain
+/// it.
 ///
 /// # Errors
 /// The value is not a duration.

@@ -18,7 +18,7 @@ pub struct Headline {
     pub alarms: Vec<String>,
     /// Answer to the question, one sentence each.
     pub answer: Vec<String>,
-    /// Usability of the answer.
+    /// Verdict on the answer.
     pub verdict: Verdict,
     /// True if a requirement was missed.
     pub is_missed: bool,

@@ -1,4 +1,4 @@
-//! The costs of operations: at each point, and compared between variants.
+//! The costs of operations at each point, and the costs of variants compared with each other.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;

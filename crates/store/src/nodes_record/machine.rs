@@ -112,7 +112,7 @@ pub struct L3Record {
     pub is_real: bool,
 }
 
-/// A device and its location.
+/// A device of the machine, with its location.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceRecord {
     /// Kind of the device: `network`, `nvme` or `block`.
