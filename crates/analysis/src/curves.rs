@@ -88,7 +88,7 @@ pub enum Peak {
     Beyond,
 }
 
-/// Reason why the points give no curve.
+/// Reason why no curve can be fitted to the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoCurve {
     /// There are too few usable loads. This is their number.

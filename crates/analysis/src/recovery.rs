@@ -149,7 +149,7 @@ pub struct FirstSymptom {
     /// Time from the injection to the end of the interval that shows the symptom, in seconds. It is
     /// an upper limit.
     pub within_s: f64,
-    /// Symptom that the client saw.
+    /// Symptom that the client noticed.
     pub by: ClientSymptom,
 }
 
@@ -335,7 +335,7 @@ impl Recovery {
 /// Returns the level before a fault.
 ///
 /// # Errors
-/// The series has no level. The error gives the reason as a sentence.
+/// The series has no level. The error contains the reason as a sentence.
 fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<Before, String> {
     let is_free = |slice: &Slice| {
         let hit = |[from_s, to_s]: &[f64; 2]| slice.from_s < *to_s && slice.to_s > *from_s;

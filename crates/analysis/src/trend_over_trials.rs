@@ -236,7 +236,7 @@ mod tests {
         assert!(!course.is_rising() && course.factor < 0.4, "{course:?}");
     }
 
-    /// Chance alone gives a trend in at most one of ten runs.
+    /// By chance alone, at most one of ten runs has a trend.
     #[test]
     fn noise_is_rarely_called_a_course() {
         let mut chance = Chance::new(77);

@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(exceptions(&evidence).0, RuleOutcome::Unknown);
     }
 
-    /// No node showed the setting, but the rule once passed.
+    /// If no node reports a setting, the rule must not pass. In an earlier version, it passed.
     #[test]
     fn an_unshown_setting_is_no_pass_and_hides_no_failure() {
         let v11 = |not_in_effect: &[&str]| {

@@ -47,8 +47,8 @@ pub struct Fit {
     pub off: f64,
     /// True if the points deviate from the curve by more than their noise.
     pub beyond_noise: bool,
-    /// Like `off`, but each point is compared with a curve through the other points. `None` if the
-    /// other points give no curve.
+    /// Like `off`, but each point is compared with a curve through the other points. `None` if no
+    /// curve can be fitted to the other points.
     pub left_out_off: Option<f64>,
     /// AICc of the curve. `None` with too few trials.
     pub aicc: Option<f64>,

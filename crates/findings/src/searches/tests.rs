@@ -218,8 +218,8 @@ fn searches_over_threads_are_compared_and_priced_at_their_end() {
     assert!(!said.contains(" did "), "no ladder: {said}");
 }
 
-/// An earlier version rejected such studies. Each block has a separate search, and the results of
-/// the searches are compared.
+/// An earlier version rejected studies of searches that end when the question is answered. Each
+/// block has a separate search, and the results of the searches are compared.
 #[test]
 fn searches_go_on_until_what_they_found_is_told_apart() {
     let text = STUDY.replace("blocks: 3", "until: answered, min: 4, max: 8");
