@@ -3,7 +3,7 @@
 //! The method is that of Fleming et al., "Hunter: Using Change Point Detection to Hunt for
 //! Performance Regressions" (ICPE 2023, arXiv 2301.03034), as Apache Otava implements it. It is the
 //! divisive search by energy distance of Matteson and James (arXiv 1306.4933). Student's t replaces
-//! their permutation test, so the same series always gives the same answer. Windows overlap by
+//! their permutation test, so the same series always has the same result. Windows overlap by
 //! half. The first pass uses ten times the level. It then removes changes that are weak once their
 //! neighbours are known.
 //!

@@ -57,7 +57,7 @@ fn of_answer(limits: &[LimitRecord]) -> Option<&LimitRecord> {
     limits.iter().find(is_limit)
 }
 
-/// Fields of an explanation that do not depend on the kind of event.
+/// Returns the fields of an explanation that do not depend on the kind of event.
 fn explained(at: &Observation, before: Before<'_>) -> LimitRecord {
     let full = candidates(at, before);
     let nearest = if full.is_empty() { nearest(at) } else { None };

@@ -170,7 +170,7 @@ fn card(out: &mut String, card: &Card) {
     }
 }
 
-/// Rules that passed are only named, because readers look for the others.
+/// Writes the marks. Rules that passed are only named, because readers look for the others.
 fn marks(out: &mut String, marks: &[Mark]) {
     let with =
         |result: RuleOutcome| marks.iter().filter(move |m| m.result == result).collect::<Vec<_>>();

@@ -96,7 +96,7 @@ impl Run {
         Run::read(path, Depth::Lengths)?.whole()
     }
 
-    /// Opens the run for a resume, even if it is damaged, except for the study and its plan.
+    /// Opens the run for a resume, even if it is damaged. Only its study and plan must be intact.
     ///
     /// # Errors
     /// The path is not a run, or its study or plan is [`DamagedRun`].

@@ -36,7 +36,7 @@ fn facts() -> TrialFacts {
     }
 }
 
-/// Readings of a node on which no resource is near its limit.
+/// Returns the readings of a node on which no resource is near its limit.
 fn calm() -> Vec<WindowSeries<'static>> {
     let constant = [
         ("mpstat.%idle", "machine", 40.0),

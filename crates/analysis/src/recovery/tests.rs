@@ -38,8 +38,8 @@ fn back(left_s: Option<f64>, back_s: Option<f64>, watched_s: f64) -> ReturnTime 
     }
 }
 
-/// Tests a known dip in one-second intervals: 0.4 of the normal level for 35 s, starting 2 s after
-/// the injection.
+/// Returns a second of a known dip: 0.4 of the normal level for 35 s, starting 2 s after the
+/// injection.
 fn planted(at: usize) -> (f64, f64) {
     match at {
         62..=96 => (0.4, 8.0),

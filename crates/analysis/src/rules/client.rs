@@ -11,7 +11,7 @@ use crate::warmup_end::SteadyState;
 use measure::ClientCount;
 use measure::Outcome;
 
-/// V1: the client offered the operations as scheduled, and on time.
+/// Judges rule V1: the client offered the operations as scheduled, and on time.
 ///
 /// The number of operations must match the schedule, and the client must send them while the window
 /// lasts. Operations that it sent only after the window, or never, are a shortfall, regardless of
@@ -115,8 +115,8 @@ fn not_sent_in_time(window: &Window) -> impl Iterator<Item = Statement> {
     .map(|(quantity, number)| describe::not_sent_in_time(quantity, number))
 }
 
-/// V2: the latencies since the intended start and the service times since the send cover the same
-/// operations.
+/// Judges rule V2: the latencies since the intended start and the service times since the send
+/// cover the same operations.
 pub(super) fn two_clocks(evidence: &Evidence) -> RuleResult {
     let window = &evidence.window;
     let [latency, service, _] = window.values_count;
@@ -140,7 +140,7 @@ pub(super) fn two_clocks(evidence: &Evidence) -> RuleResult {
     }
 }
 
-/// V6: every operation is in a histogram exactly once.
+/// Judges rule V6: every operation is in a histogram exactly once.
 pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     let window = &evidence.window;
     let [latency, service, errors] = window.values_count;
@@ -170,7 +170,7 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     (outcome, Statement::join(parts, "; "))
 }
 
-/// V8: the number of failures is within the limit. A client timeout fails the trial.
+/// Judges rule V8: the number of failures is within the limit. A client timeout fails the trial.
 pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     let (ended, failed) = (window.ended(), window.errors_count());
@@ -204,8 +204,8 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> RuleResu
     (outcome, Statement::join(parts, "; "))
 }
 
-/// V12: the window was long enough, after a warm-up, without drift, and has enough samples for its
-/// p99.
+/// Judges rule V12: the window was long enough, after a warm-up, without drift, and has enough
+/// samples for its p99.
 pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     if let Some(why) = &evidence.aborted {

@@ -12,7 +12,7 @@ use super::rule_outcome::{RuleOutcome, RuleResult, WeighedJudgement, ratio};
 use super::statement::Statement;
 use std::cmp::Ordering;
 
-/// V3: no client limited the result.
+/// Judges rule V3: no client limited the result.
 pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> RuleResult {
     if evidence.clients.is_empty() {
         return machine::not_the_bottleneck(evidence, limits).judged();
@@ -21,7 +21,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> RuleRe
     worst(unequal(evidence, limits).into_iter().chain(each))
 }
 
-/// V4: every client ran from start to end.
+/// Judges rule V4: every client ran from start to end.
 pub(super) fn present(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let lost: Vec<&str> = evidence.clients.iter().filter_map(|one| one.lost.as_deref()).collect();
     if !lost.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> RuleResult {
     worst(each_alone(evidence, |one| machine::present(one, limits)).chain(throttled))
 }
 
-/// V5: all clients began together, and the offsets of their clocks are known.
+/// Judges rule V5: all clients began together, and the offsets of their clocks are known.
 pub(super) fn together(evidence: &Evidence, limits: &Limits) -> RuleResult {
     if evidence.clients.is_empty() {
         let detail = "one client process: one clock, no start skew";
@@ -76,8 +76,8 @@ fn farthest(steps: &[ClockStep]) -> Option<ClockStep> {
     steps.iter().copied().max_by(|a, b| a.by_s.abs().total_cmp(&b.by_s.abs()))
 }
 
-/// V18: no other programs used the machines of the clients. This machine is omitted, because there
-/// is better evidence for it.
+/// Judges rule V18: no other programs used the machines of the clients. This machine is omitted,
+/// because there is better evidence for it.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::undisturbed(evidence, limits);
     let elsewhere = evidence.clients.iter().filter(|client| !client.is_here);
@@ -105,7 +105,8 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
 }
 
-/// V20: on machines whose clients set the timestamps of writes, the clocks were not set.
+/// Judges rule V20: on machines whose clients set the timestamps of writes, the clocks were not
+/// set.
 pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::clock_unset(evidence, limits);
     let set = evidence.clients.iter().filter_map(|client| {

@@ -24,7 +24,7 @@ const INTERVAL_S: f64 = 1.0;
 /// as silence.
 const QUIET_MEDIANS: f64 = 5.0;
 
-/// V3: the client did not limit the result.
+/// Judges rule V3: the client did not limit the result.
 pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let window = &evidence.window;
     if window.seconds <= 0.0 {
@@ -111,7 +111,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     }
 }
 
-/// V4: the client ran without interruption from start to end.
+/// Judges rule V4: the client ran without interruption from start to end.
 pub(super) fn present(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let window = &evidence.window;
     if window.ops_per_s.is_empty() {
@@ -153,7 +153,7 @@ fn without_interval_s(window: &Window) -> f64 {
     window.gap_longest_s.max(window.interval_longest_s - INTERVAL_S)
 }
 
-/// V18: only the client used the machine, and the nodes if they run on it.
+/// Judges rule V18: only the client used the machine, and the nodes if they run on it.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(machine) = &evidence.machine else {
         return (RuleOutcome::Unknown, "no probe watched the machine".into());
@@ -265,9 +265,9 @@ pub(super) fn at_most_warned((outcome, detail): RuleResult, limits: &Limits) -> 
     }
 }
 
-/// V19: the target answered throughout. A silence is a rare result: one window cannot show how
-/// often silences occur. If the silence takes 2 % of the window, twice as many operations of an
-/// open loop fall into it as are above p99. Then p99 describes only this silence.
+/// Judges rule V19: the target answered throughout. A silence is a rare result: one window cannot
+/// show how often silences occur. If the silence takes 2 % of the window, twice as many operations
+/// of an open loop fall into it as are above p99. Then p99 describes only this silence.
 pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     if window.ended() == 0 {
@@ -298,9 +298,9 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (RuleOutcome::Warn, detail)
 }
 
-/// V20: the machine's clock was not set. Timestamps determine the order of writes: after a step
-/// back, a write may lose against an earlier one. Time synchronization moves a clock by up to 0.5
-/// ms each second (`ntpd`), which is not a step.
+/// Judges rule V20: the machine's clock was not set. Timestamps determine the order of writes:
+/// after a step back, a write may lose against an earlier one. Time synchronization moves a clock
+/// by up to 0.5 ms each second (`ntpd`), which is not a step.
 pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(clock) = evidence.clock else {
         return (

@@ -13,7 +13,7 @@ use crate::autocorrelation;
 /// pass.
 const FOREIGN_OPERATIONS: u64 = 50;
 
-/// V7: the server counted what the client counted.
+/// Judges rule V7: the server counted what the client counted.
 pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let counts = match &evidence.server {
         Some(Ok(counts)) => counts,
@@ -52,7 +52,7 @@ pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (worst, detail)
 }
 
-/// V9: no compactions were pending before the trial, or the study did not require that.
+/// Judges rule V9: no compactions were pending before the trial, or the study did not require that.
 pub(super) fn settled(evidence: &Evidence) -> RuleResult {
     let (outcome, detail) = match evidence.settle {
         _ if evidence.target_is_null => (RuleOutcome::Pass, "null target: it stores no data"),
@@ -78,7 +78,7 @@ pub(super) fn settled(evidence: &Evidence) -> RuleResult {
     (outcome, detail.into())
 }
 
-/// V10: the backlog did not grow. A growing backlog is work that is only postponed.
+/// Judges rule V10: the backlog did not grow. A growing backlog is work that is only postponed.
 pub(super) fn sustainable(evidence: &Evidence) -> RuleResult {
     /// A few pending compactions come and go, so they are allowed.
     const GROWTH_MIN: f64 = 5.0;
@@ -113,8 +113,8 @@ pub(super) fn sustainable(evidence: &Evidence) -> RuleResult {
     (outcome, detail)
 }
 
-/// V11: the trial ran on the same nodes with the same settings, on machines that they did not
-/// share.
+/// Judges rule V11: the trial ran on the same nodes with the same settings, on machines that they
+/// did not share.
 pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(environment) = &evidence.environment else {
         return (
@@ -205,7 +205,7 @@ fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<RuleResult
     all
 }
 
-/// V13: the planned faults were injected, and their targets are whole again.
+/// Judges rule V13: the planned faults were injected, and their targets are whole again.
 pub(super) fn faults(evidence: &Evidence) -> RuleResult {
     if evidence.faults.is_empty() {
         return (RuleOutcome::Pass, "no fault was planned".into());
@@ -225,7 +225,7 @@ pub(super) fn faults(evidence: &Evidence) -> RuleResult {
     (outcome, Statement::join(parts, ", "))
 }
 
-/// V15: the record contains everything needed to repeat the trial.
+/// Judges rule V15: the record contains everything needed to repeat the trial.
 pub(super) fn recorded(evidence: &Evidence) -> RuleResult {
     match evidence.not_recorded.as_deref() {
         None => (
@@ -241,7 +241,7 @@ pub(super) fn recorded(evidence: &Evidence) -> RuleResult {
     }
 }
 
-/// V16: compares the size of the data with the memory that can cache it.
+/// Judges rule V16, which compares the size of the data with the memory that can cache it.
 pub(super) fn caching(evidence: &Evidence) -> RuleResult {
     match evidence.data_and_memory_bytes {
         _ if evidence.target_is_null => {
@@ -258,7 +258,7 @@ pub(super) fn caching(evidence: &Evidence) -> RuleResult {
     }
 }
 
-/// V21: no node had an unexpected exception.
+/// Judges rule V21: no node had an unexpected exception.
 pub(super) fn exceptions(evidence: &Evidence) -> RuleResult {
     if evidence.target_is_null {
         return (
@@ -281,7 +281,7 @@ pub(super) fn exceptions(evidence: &Evidence) -> RuleResult {
     (outcome, describe::exceptions(met, faults.as_deref()))
 }
 
-/// V17: the probes used little CPU time.
+/// Judges rule V17: the probes used little CPU time.
 pub(super) fn probes(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(share) = evidence.probes_cpu_share else {
         return (

@@ -185,7 +185,7 @@ impl ScaleUp {
         said
     }
 
-    /// If only one curve was fitted, explains why the other curves are missing.
+    /// Explains, for the only curve that was fitted, why the other curves are missing.
     fn only(&self, model: Model) -> String {
         let title = model.title();
         let others = || self.fits.iter().filter(|(_, fit)| fit.is_err());

@@ -105,7 +105,8 @@ fn placement(who: &str, host: &str, cpus: &str, mems: &str) -> PlacementRecord {
     }
 }
 
-/// Nodes and client are not pinned, and their threads differ from trial to trial.
+/// Returns the placements of nodes and a client that are not pinned. Their threads differ from
+/// trial to trial.
 pub fn all_over(count: usize, trial: usize) -> Vec<PlacementRecord> {
     let node = |number: usize| PlacementRecord {
         threads: 140 + trial,
