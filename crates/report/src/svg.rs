@@ -111,8 +111,8 @@ pub fn file(lead: &LeadFigure) -> String {
     out + "</svg>\n"
 }
 
-/// Returns the same drawing for programs other than browsers, with the colours of the light page
-/// and without variables.
+/// Returns the wide drawing as a file for programs other than browsers, with the colours of the
+/// light page and without variables.
 pub fn plain_file(lead: &LeadFigure) -> String {
     plain::plain(&file(lead))
 }

@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("../../assets/figure.css");
 /// Colour that a mark has because of its class.
 const PAINT: &str = "var(--paint";
 
-/// Returns the same drawing with the colours of the light page instead of variables.
+/// Returns the drawing with the colours of the light page instead of variables.
 pub(super) fn plain(svg: &str) -> String {
     let colors = colors();
     let svg = svg.replace(STYLE, &style(&colors));
