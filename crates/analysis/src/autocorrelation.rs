@@ -1,60 +1,64 @@
 //! The error of a mean whose values are not independent.
 //!
-//! One-second throughputs are correlated: a compaction or a collector slows several seconds in a
-//! row. Treating them as independent makes error bars too short. So this module joins neighbours
-//! into batches until the batch means look uncorrelated. Schmeiser 1982, "Batch size effects in the
-//! analysis of simulation output", recommends 10 to 30 batches. The remaining correlation widens
-//! the interval by the factor of an AR(1) series, (1 + r) / (1 − r).
+//! One-second throughputs are correlated, because a compaction or a garbage collection slows
+//! several consecutive seconds. Treating them as independent makes error bars too short. So this
+//! module joins neighbours into batches until the batch means look uncorrelated. Schmeiser 1982,
+//! "Batch size effects in the analysis of simulation output", recommends 10 to 30 batches. The
+//! remaining correlation widens the interval by the factor of an AR(1) series, (1 + r) / (1 − r).
 //!
 //! A short window contains too many or too few rare incidents, such as a pause or a flush. A window
 //! with few incidents looks more certain than it is. So if the worst value stands out, the interval
-//! is widened on its side: up to the end that it would have if the incident came at the highest
-//! rate that one occurrence makes plausible. With fewer than [`FEW_INCIDENTS`] incidents, the
-//! interval is labelled. Simulated at 30 s with pauses of 0.3 s in every 8 s: 93 % coverage instead
-//! of 85 %. An incident that has not come in the window cannot be in its interval: see
-//! [`SHORT_WINDOW_S`].
+//! is widened in the direction of that value. The new end is the one that results from the highest
+//! rate of such incidents that is plausible after one occurrence. With fewer than [`FEW_INCIDENTS`]
+//! incidents, the interval is labelled. In simulations of 30 s with pauses of 0.3 s in every 8 s,
+//! the coverage is 93 % instead of 85 %. The interval cannot account for an incident that did not
+//! occur in the window: see [`SHORT_WINDOW_S`].
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// Minimum number of values for an interval: the variance of four values is almost meaningless.
+/// Minimum number of values for an interval. Below it, the estimate of the variance is almost
+/// meaningless.
 pub const VALUES_MIN: usize = 5;
-/// Batches are not joined below this number (Schmeiser's lower end).
+/// Minimum number of batches: neighbours are not joined if fewer batches would remain. This is the
+/// lower end of Schmeiser's recommendation.
 const BATCHES_MIN: usize = 10;
 /// One-sided 5 % point of the normal distribution: a correlation below it may be due to chance.
 const CORRELATION_Z: f64 = 1.645;
-/// Maximum lag-1 correlation (the interval is then 3 times as long); the degrees of freedom are
-/// never taken as fewer than [`FREEDOM_MIN`]. Simulated on AR(1) series of 10 to 240 values: with
-/// 0.95 and 1 instead, coverage is the same to 0.3 points. One interval in twenty is then 3 to 8
-/// times as long for no gain.
+/// Maximum lag-1 correlation. At this value, an interval is 3 times as long as without correlation.
+/// The degrees of freedom are never taken as fewer than [`FREEDOM_MIN`]. In simulations on AR(1)
+/// series of 10 to 240 values, the limits 0.95 and 1 change the coverage by at most 0.3 points.
+/// However, they make one interval in twenty 3 to 8 times as long.
 const CORRELATION_MAX: f64 = 0.8;
 /// See [`CORRELATION_MAX`].
 const FREEDOM_MIN: f64 = 3.0;
-/// Distance from the median, in robust standard deviations, above which a value is an incident. One
-/// of 30 independent normal values is an incident in 8 % of series, which costs little.
+/// Distance from the median, in robust standard deviations, above which the worst value is an
+/// incident. In 8 % of series, one of 30 independent normal values is that far away, which
+/// lengthens the interval only a little.
 const INCIDENT_DEVIATIONS: f64 = 3.0;
 /// Number of further occurrences of the worst incident that the interval allows for. An event that
 /// occurred once may have an expected count of up to 5.57 (the exact 97.5 % limit of a Poisson
 /// count, Garwood 1936).
 pub(crate) const INCIDENTS_MORE: f64 = 4.57;
-/// Distance from the median above which a value counts as an incident. In 3 % of series, one of 30
-/// normal values lies that far away.
+/// Distance from the median, in robust standard deviations, above which a value counts as an
+/// incident. In 3 % of series, one of 30 normal values lies that far away.
 const COUNTED_DEVIATIONS: f64 = 4.0;
-/// Number of incidents below which the interval is labelled: the rate of few incidents is known to
-/// a factor of two at best.
+/// Number of incidents below which the interval is labelled, because the rate of few incidents is
+/// known only to a factor of two.
 pub const FEW_INCIDENTS: usize = 5;
-/// Factor from the median absolute deviation of normal values to their standard deviation.
+/// Factor that converts the median absolute deviation of normal values to their standard deviation.
 const MAD_TO_DEVIATION: f64 = 1.4826;
-/// Quantile 0.975 of the normal distribution: half of a 95 % interval in standard errors.
+/// Quantile 0.975 of the normal distribution: half the length of a 95 % interval, in standard
+/// errors.
 pub const NORMAL_975: f64 = 1.96;
 
-/// Length below which the intervals of a window are labelled, s. Suppose that incidents come once
-/// in ten seconds or less often. Then windows of 5 to 10 s cover the truth in 70 to 85 % of cases,
-/// not in 95 %.
+/// Length below which the intervals of a window are labelled, in seconds. If incidents come once in
+/// ten seconds or less often, windows of 5 to 10 s cover the true value in only 70 to 85 % of
+/// cases.
 pub const SHORT_WINDOW_S: f64 = 30.0;
 
-/// Returns true if the intervals of a window of this length are to be labelled.
+/// Returns true if the intervals of a window of this length must be labelled.
 pub fn is_short_window(seconds: f64) -> bool {
-    // The last interval may end a little early.
+    // The last interval of a window may end a little early.
     seconds < SHORT_WINDOW_S * 0.99
 }
 
@@ -65,19 +69,19 @@ pub struct Estimate {
     pub mean: f64,
     /// Standard error of the mean; infinite with fewer than [`VALUES_MIN`] values.
     pub standard_error: f64,
-    /// Degrees of freedom behind the standard error.
+    /// Degrees of freedom of the standard error.
     pub freedom: f64,
-    /// 95 % confidence interval. `None` with fewer than [`VALUES_MIN`] values.
+    /// 95 % confidence interval of the mean. `None` with fewer than [`VALUES_MIN`] values.
     pub ci95: Option<[f64; 2]>,
     /// Effective sample size: the number of independent values with the same information as the
     /// series.
     pub effective_count: f64,
-    /// Number of runs of consecutive values that stand out.
+    /// Number of incidents, which are runs of consecutive values that stand out.
     pub incidents_count: usize,
 }
 
 impl Estimate {
-    /// Returns true if the interval rests on few incidents.
+    /// Returns true if the interval depends on few incidents.
     pub fn has_few_incidents(&self) -> bool {
         self.ci95.is_some() && (1..FEW_INCIDENTS).contains(&self.incidents_count)
     }
@@ -114,8 +118,8 @@ pub fn mean_estimate(values: &[f64]) -> Estimate {
     }
 }
 
-/// Returns the 95 % confidence interval of the mean of blocks, which are independent. `None` with
-/// fewer than three blocks, because the interval would be too wide to be useful.
+/// Returns the 95 % confidence interval of a mean over independent blocks. `None` with fewer than
+/// three blocks, because the interval would be too wide to be useful.
 pub fn mean_of_blocks_ci95(values: &[f64]) -> Option<[f64; 2]> {
     let count = values.len();
     if count < 3 {
@@ -126,8 +130,8 @@ pub fn mean_of_blocks_ci95(values: &[f64]) -> Option<[f64; 2]> {
     Some([mean(values) - half, mean(values) + half])
 }
 
-/// Joins neighbours until the batches look uncorrelated. Returns the batch means and the remaining
-/// lag-1 correlation.
+/// Joins neighbouring values until the batches look uncorrelated. Returns the batch means and the
+/// remaining lag-1 correlation.
 fn join(values: &[f64]) -> (Vec<f64>, f64) {
     let mut size = 1;
     loop {
@@ -141,7 +145,7 @@ fn join(values: &[f64]) -> (Vec<f64>, f64) {
     }
 }
 
-/// Returns the distance by which the worst value is below or above the median, if that value is an
+/// Returns the distances of the worst value below and above the median, if that value is an
 /// outlier; otherwise zeros.
 fn incident(values: &[f64]) -> [f64; 2] {
     let (middle, usual) = median_and_deviation(values);
@@ -178,8 +182,8 @@ pub(crate) fn unbiased(raw: f64, count: usize) -> f64 {
     (raw + (1.0 + 4.0 * raw) / count as f64).clamp(0.0, CORRELATION_MAX)
 }
 
-/// Returns the number of independent values with the same standard error; at most the number of
-/// values.
+/// Returns the number of independent values that would have the same standard error. It is at most
+/// the number of values.
 fn effective_count(values: &[f64], standard_error: f64) -> f64 {
     let count = values.len() as f64;
     let spread = variance(values);
@@ -246,7 +250,7 @@ pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Returns the share of Student's t distribution above `t`; `freedom` as in [`t_quantile`].
+/// Returns the share of Student's t distribution above `t`. See [`t_quantile`] for `freedom`.
 pub fn t_above(t: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1e6))
         .expect("location 0, scale 1 and a freedom of 1 or more are valid")
@@ -265,16 +269,16 @@ pub fn normal_quantile(p: f64) -> f64 {
 
 /// Returns quantile `p` of Student's t distribution; `freedom` may be a fraction and is at least 1.
 pub fn t_quantile(p: f64, freedom: f64) -> f64 {
-    // Beyond a million degrees it is the normal distribution, and the library does not find the
-    // inverse.
+    // With more than a million degrees, the t distribution equals the normal distribution, and the
+    // library fails to find the inverse.
     StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1e6))
         .expect("location 0, scale 1 and a freedom of 1 or more are valid")
         .inverse_cdf(p)
 }
 
-/// Returns the mean latency, ms, for a number of requests in flight at a throughput per second
-/// (Little 1961, "A proof for the queuing formula: L = λW"). It holds for every system whose number
-/// of requests is stable and that loses none.
+/// Returns the mean latency in ms, from the number of requests in flight and the throughput per
+/// second (Little 1961, "A proof for the queuing formula: L = λW"). The formula is valid for every
+/// system whose number of requests is stable and that loses none of them.
 pub fn little_ms(in_flight: f64, ops_per_s: f64) -> f64 {
     in_flight / ops_per_s * 1000.0
 }
@@ -295,7 +299,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_independent_values_is_the_textbook_one() {
-        // Uncorrelated by construction: mean 10, variance 10/9, n 10.
+        // These values are uncorrelated by construction. Their mean is 10, their variance 10/9, and
+        // their number 10.
         let values = [9.0, 11.0, 11.0, 9.0, 9.0, 11.0, 9.0, 11.0, 11.0, 9.0];
         let estimate = mean_estimate(&values);
         let half = 2.262_157 * (10.0 / 9.0 / 10.0_f64).sqrt();
@@ -309,7 +314,7 @@ mod tests {
         let mut chance = Chance::new(7);
         for (count, phi, least) in [
             (10, 0.0, 0.93),
-            // Ten seconds cannot show how strongly they are correlated.
+            // Ten values cannot show how strongly they are correlated.
             (10, 0.6, 0.84),
             (30, 0.3, 0.91),
             (60, 0.0, 0.93),
@@ -350,8 +355,8 @@ mod tests {
         [hits, few].map(|count| f64::from(count) / f64::from(windows))
     }
 
-    /// Seconds between pauses and seconds of a pause, then the minimum and maximum coverage, then
-    /// the minimum and maximum share of labelled windows.
+    /// Each row contains the seconds between pauses and the seconds of a pause. The minimum and
+    /// maximum coverage follow, then the minimum and maximum share of labelled windows.
     const PAUSES: [(f64, f64, [f64; 2], [f64; 2]); 9] = [
         (1e9, 1.0, [0.92, 0.98], [0.0, 0.08]),
         (2.0, 0.1, [0.94, 1.0], [0.0, 1.0]),
@@ -400,7 +405,7 @@ mod tests {
     fn stretches_that_stand_out_are_incidents() {
         let mut values: Vec<f64> = (0..30).map(|n| 10.0 + f64::from(n % 3)).collect();
         assert_eq!(incidents_count(&values), 0);
-        // Two neighbours are one incident; one on the other side is another.
+        // Two low neighbours are one incident; a high value next to them is another incident.
         (values[4], values[5], values[6], values[20]) = (2.0, 3.0, 20.0, 1.0);
         assert_eq!(incidents_count(&values), 3);
         assert!(mean_estimate(&values).has_few_incidents());
@@ -408,7 +413,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_mean_of_blocks_follows_students_t() {
-        // 2, 4, 6: mean 4, standard error 2/√3, t(2) = 4.303.
+        // The values 2, 4 and 6 have the mean 4 and the standard error 2/√3. The quantile t(2) is
+        // 4.303.
         let [low, high] = mean_of_blocks_ci95(&[2.0, 4.0, 6.0]).expect("three values");
         assert!((low - (4.0 - 4.303 * 1.1547)).abs() < 1e-3);
         assert!((high - (4.0 + 4.303 * 1.1547)).abs() < 1e-3);

@@ -1,20 +1,21 @@
 //! Bisects a row of builds to find the first one that is worse. It returns the build to compare
 //! next, and finally the result of all comparisons.
 //!
-//! Every build is compared with the first one, which is good, and then assigned to the first build
-//! or to the last one, which is bad. Its ratio decides this: the nearer of the two ratios on a
-//! logarithmic scale. So a small difference of all builds, or an unlucky run, does not mislead. An
-//! interval that contains the middle decides nothing.
+//! Every build is compared with the first build, which is good. The last build is bad. A build is
+//! assigned to that one of these two whose ratio is nearer to the ratio of the build, on a
+//! logarithmic scale. So a small difference of all builds, or an unlucky run, does not mislead. If
+//! the middle between the two ratios is within the interval of the build, the comparison decides
+//! nothing.
 
 use std::fmt;
 
-/// Maximum number of comparisons of an undecided build.
+/// Maximum number of comparisons of a build that remains undecided.
 pub const ATTEMPTS: usize = 3;
 
-/// Half of a 95 % interval of a normal distribution, in standard errors.
+/// Half the length of a 95 % interval of a normal distribution, in standard errors.
 const Z95: f64 = 1.959_964;
 
-/// Result of a comparison: build ÷ good build.
+/// Result of a comparison, as the ratio of the compared build to the good build.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effect {
     /// Ratio of geometric means, above 0.
@@ -25,7 +26,7 @@ pub struct Effect {
 
 impl Effect {
     /// Pools several effects, each weighted by its precision (the inverse of its variance, on the
-    /// logarithmic scale). `None` without effects, or if one has no interval.
+    /// logarithmic scale). `None` if there are no effects, or if one of them has no interval.
     pub fn pooled(all: &[Effect]) -> Option<Effect> {
         let mut sums = (0.0, 0.0);
         for effect in all {
@@ -62,10 +63,10 @@ impl fmt::Display for Effect {
     }
 }
 
-/// Facts about a build.
+/// Facts about a build that the bisection uses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeenBuild {
-    /// Comparisons of the build with the first one.
+    /// Results of comparing the build with the first one.
     pub effects: Vec<Effect>,
     /// True if the build cannot be compared: it does not build, does not start, or loses its rows.
     pub is_skipped: bool,
@@ -78,14 +79,14 @@ pub enum Next {
     Compare {
         /// Index of the build in the row, starting at 0.
         build: usize,
-        /// Number of earlier comparisons of this build.
+        /// Number of earlier comparisons of the build.
         before: usize,
     },
     /// The first build that is worse.
     Found {
-        /// Index of the build in the row.
+        /// Index of the build in the row, starting at 0.
         build: usize,
-        /// Its effect compared with the first build of the row.
+        /// Effect of the build, compared with the first build of the row.
         effect: Effect,
     },
     /// The first worse build is `bad`, or a build before it that cannot be compared.
@@ -97,18 +98,18 @@ pub enum Next {
         /// Effect of `bad` compared with the first build of the row.
         effect: Effect,
     },
-    /// The comparisons do not show that the last build is worse than the first one.
+    /// The comparisons do not show that the last build is worse than the first build.
     NotWorse {
-        /// Effect of the last build.
+        /// Effect of the last build, compared with the first build.
         effect: Effect,
     },
-    /// One build can be assigned to neither side.
+    /// One build is neither clearly good nor clearly bad.
     Unclear {
         /// Last build that is known to be good.
         good: usize,
-        /// Build that can be assigned to neither side.
+        /// Build that is neither clearly good nor clearly bad.
         build: usize,
-        /// Effect of that build.
+        /// Effect of the unclear build, compared with the first build.
         effect: Effect,
         /// First build that is known to be bad.
         bad: usize,
@@ -157,7 +158,7 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
             }
         }
     }
-    // The last build has an effect, and so does every build that was found to be bad.
+    // The last build has an effect, and so does every build that was judged bad.
     let effect = Effect::pooled(&seen[bad].effects).unwrap_or(whole);
     if bad - good > 1 {
         return Next::Between { good, bad, effect };
@@ -165,7 +166,7 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
     Next::Found { build: bad, effect }
 }
 
-/// Among the builds that can be compared, returns the one nearest to the middle between two builds.
+/// Returns the build nearest to the middle between two builds, among those that can be compared.
 fn between(seen: &[SeenBuild], good: usize, bad: usize) -> Option<usize> {
     let middle = good.midpoint(bad);
     let can = (good + 1..bad).filter(|build| !seen[*build].is_skipped);
@@ -177,7 +178,8 @@ enum Side {
     Bad,
 }
 
-/// Returns the end to which a build is nearer. `None` if its interval contains the middle.
+/// Returns the end of the row to which the ratio of a build is nearer. `None` if the interval of
+/// the build contains the middle.
 fn side(effect: Effect, whole: Effect) -> Option<Side> {
     let middle = whole.ratio.ln() / 2.0;
     let [low, high] = effect.ci95.map(f64::ln);
@@ -194,7 +196,7 @@ mod tests {
     use super::*;
     use crate::test_series::Chance;
 
-    /// Simulates a comparison of `pairs` pairs with a build whose true ratio is `ratio`.
+    /// Simulates a comparison of `pairs` pairs of trials with a build whose true ratio is `ratio`.
     fn compared(chance: &mut Chance, ratio: f64, noise: f64, pairs: f64) -> Effect {
         let error = noise * (2.0 / pairs).sqrt();
         let middle = ratio.ln() + error * chance.normal();
@@ -211,7 +213,7 @@ mod tests {
         }
     }
 
-    /// Bisects builds that are slower from `first` on. Returns the result and the number of
+    /// Bisects builds of which all from `first` on are slower. Returns the result and the number of
     /// comparisons.
     fn course(seed: u64, count: usize, first: usize, (ratio, noise): (f64, f64)) -> (Next, usize) {
         let mut chance = Chance::new(seed);
@@ -243,8 +245,8 @@ mod tests {
         }
     }
 
-    /// One build is 10 % slower, and runs of a build differ by 4 %. Four pairs detect that with an
-    /// interval of 5.5 %.
+    /// One build is 10 % slower, and runs of a build differ by 4 %. Four pairs detect the slower
+    /// build with an interval of 5.5 %.
     #[test]
     fn a_change_within_noise_is_found_in_9_of_10_rows() {
         let (mut right, mut wrong, mut comparisons) = (0, 0, 0);

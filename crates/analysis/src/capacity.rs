@@ -1,17 +1,18 @@
-//! Computes the value of a throughput: for its price, and in nodes.
+//! Converts a throughput to a number of nodes, and relates a ratio of throughputs to a ratio of
+//! prices.
 
 /// Demand that the nodes must serve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
     /// Total operations per second.
     pub ops_per_s: f64,
-    /// Growth of the demand, as a share.
+    /// Expected growth of the demand, as a share.
     pub growth: f64,
     /// Load of the busiest node ÷ mean load of a node.
     pub skew: f64,
     /// Number of nodes that may fail together.
     pub failures: u64,
-    /// Copies of each row. Fewer nodes could not hold them.
+    /// Number of copies of each row. A cluster with fewer nodes cannot hold them.
     pub copies: u64,
 }
 
@@ -19,9 +20,10 @@ pub struct Demand {
 /// was not measured.
 pub const BEYOND_MAX: f64 = 2.0;
 
-/// Returns the number of nodes for a demand, from the throughput that one node held: f +
-/// max(copies, ⌈skew × demand × (1 + growth) ÷ held⌉). `None` if a node held nothing. The formula
-/// assumes that the work per operation does not depend on the number of nodes.
+/// Returns the number of nodes for a demand: f + max(copies, ⌈skew × demand × (1 + growth) ÷
+/// held⌉). Here f is the number of nodes that may fail, and `held` is the measured throughput of
+/// one node. `None` if `held` is 0. The formula assumes that the work per operation does not depend
+/// on the number of nodes.
 pub fn nodes(demand: Demand, held_per_node: f64) -> Option<u64> {
     if !(held_per_node.is_finite() && held_per_node > 0.0) {
         return None;
@@ -31,7 +33,7 @@ pub fn nodes(demand: Demand, held_per_node: f64) -> Option<u64> {
 }
 
 /// Divides a ratio of throughputs, and its interval, by the ratio of the prices. A price has no
-/// error, so the interval is only shifted.
+/// error, so the interval keeps its relative length.
 pub fn for_price(ratio: f64, ci95: Option<[f64; 2]>, prices: f64) -> (f64, Option<[f64; 2]>) {
     (
         ratio / prices,
@@ -53,7 +55,7 @@ mod tests {
 
     #[test]
     fn nodes_are_those_of_the_worked_example() {
-        // Three nodes held 31,000 op/s, or at least 29,600.
+        // Three nodes together held 31,000 op/s, and at least 29,600 op/s.
         let held = 29_600.0 / 3.0;
         assert_eq!(nodes(DEMAND, held), Some(13));
         let growing = Demand {

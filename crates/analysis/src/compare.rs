@@ -5,52 +5,56 @@
 //! carry over to other machines. The result is the ratio of geometric means with a 95 % interval by
 //! Student's t.
 //!
-//! With one block a side there is a ratio and no interval. The variation *between* runs was not
-//! observed then, and the much smaller variation within a run must not replace it. The finding is
+//! With one block a side, there is a ratio but no interval. The variation *between* runs was not
+//! observed, and the much smaller variation within a run must not replace it. The finding is
 //! [`Finding::Inconclusive`], for any ratio.
 //!
 //! Only interleaved trials are pairs. Consecutive runs also differ by everything that changed
 //! between them, which their own blocks cannot show: Welch's test called equal runs different in 13
-//! to 23 % of cases. Such an interval is widened by a stated variance between runs
-//! ([`Metric::between_runs`]). Its finding is never more than [`Finding::LooksDifferent`].
+//! to 23 % of cases. So the interval of such runs is widened by a stated variance between runs
+//! ([`Metric::between_runs`]), and the strongest finding is [`Finding::LooksDifferent`].
 //!
-//! A percentile may be known only as a lower bound. Then the ratio is a bound as well, and its
-//! interval has one known end. A variant with lower bounds can be found slower, but neither faster
-//! nor equivalent. The test uses means of values none of which is above the true one, so it calls a
-//! difference no more often than its level says. Two lower bounds give no ratio.
+//! A percentile may be known only as a lower bound. Then the ratio is a bound as well, and only one
+//! end of its interval is known. A variant with lower bounds can be found slower, but neither
+//! faster nor equivalent. The test uses means of values that are not above the true ones, so its
+//! rate of false differences does not exceed its level. Two lower bounds have no ratio.
 
 use crate::autocorrelation;
 use crate::robust::{self, Robust};
 use crate::sequential::Looks;
 use measure::Known;
 
-/// A compared metric: its better direction, and the margin within which two values count as equal.
+/// Properties of a compared metric: its better direction, and the margin within which two values
+/// count as equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
     /// True if higher values are better.
     pub higher_is_better: bool,
-    /// Margin, as a share. A ratio from 1/(1 + margin) to 1 + margin is not important.
+    /// Margin, as a share. A ratio between 1/(1 + margin) and 1 + margin counts as equal.
     pub margin: f64,
     /// Smallest assumed standard deviation between runs of the same study on the same machine, as a
-    /// share. It is only for runs that were not interleaved. Three equal runs that were published
-    /// (1 h, 1 h and 24 h on one cluster) have throughputs within 3.7 %, a deviation of 2.2 %.
-    /// Their mean read latencies are within 23 %, a deviation of 12 % (range ÷ 1.69 for three
-    /// values).
+    /// share. It is only used for runs that were not interleaved. In three published equal runs (1
+    /// h, 1 h and 24 h on one cluster), the throughputs are within 3.7 %, which is a deviation of
+    /// 2.2 %. Their mean read latencies are within 23 %, which is a deviation of 12 % (range ÷ 1.69
+    /// for three values).
     pub between_runs: f64,
-    /// Logarithm of the step of a search's grid; 0 for measured values. A search ends at the grid's
-    /// point below the truth, so equal variants may end one step apart.
+    /// Logarithm of the ratio of neighbouring points on the grid of a search; 0 for measured
+    /// values. A search ends at the point of the grid below the true limit, so equal variants may
+    /// end one step apart.
     pub grid: f64,
 }
 
 impl Metric {
-    /// Operations per second: ±3 %, about the spread from day to day on a quiet machine.
+    /// Operations per second, with a margin of 3 %. That is about the spread from day to day on a
+    /// quiet machine.
     pub const THROUGHPUT: Metric = Metric {
         higher_is_better: true,
         margin: 0.03,
         between_runs: 0.03,
         grid: 0.0,
     };
-    /// p99 and other tail latencies: ±10 %, since tails vary more.
+    /// p99 and other tail latencies, with a margin of 10 %, because tails vary more than
+    /// throughput.
     pub const LATENCY: Metric = Metric {
         higher_is_better: false,
         margin: 0.10,
@@ -58,8 +62,8 @@ impl Metric {
         grid: 0.0,
     };
 
-    /// Cost of operations: ±5 %. No figure for its scatter between runs is published, so the
-    /// scatter of latency is assumed as its upper limit.
+    /// Cost of operations, with a margin of 5 %. The scatter of costs between runs has not been
+    /// published. The scatter of latency is assumed as an upper limit.
     pub const COST: Metric = Metric {
         higher_is_better: false,
         margin: 0.05,
@@ -78,25 +82,28 @@ impl Metric {
 }
 
 measure::word_enum! {
-    /// Finding of a comparison about the contender.
+    /// Finding of a comparison, stated about the contender.
     #[derive(Default)]
     pub enum Finding {
-        /// The whole interval is on the better side of 1, and not entirely inside the margin.
+        /// The whole interval is on the better side of 1, and at least a part of it is outside the
+        /// margin.
         Faster = "faster",
-        /// The whole interval is on the worse side of 1, and not entirely inside the margin.
+        /// The whole interval is on the worse side of 1, and at least a part of it is outside the
+        /// margin.
         Slower = "slower",
-        /// Faster or slower, but the runs were not interleaved: the machine may be the cause.
+        /// The contender is faster or slower, but the runs were not interleaved, so the machine may
+        /// be the cause.
         LooksDifferent = "looks_different",
         /// The whole interval is inside the margin, so any difference is too small to be important.
         Equivalent = "equivalent",
-        /// No other finding applies, so more or longer blocks are needed.
+        /// No other finding applies: the decision needs more or longer blocks.
         #[default]
         Inconclusive = "inconclusive",
     }
 }
 
 impl Finding {
-    /// Returns true if the finding is that the two differ.
+    /// Returns true if the finding is that the two variants differ.
     pub fn is_difference(self) -> bool {
         matches!(
             self,
@@ -105,40 +112,41 @@ impl Finding {
     }
 }
 
-/// Level of intervals, and so of equivalence.
+/// Probability of error of an interval, and therefore of a finding of equivalence.
 pub const LEVEL: f64 = 0.05;
-/// Level at which a single comparison counts as different. It is stricter than the level of its
-/// interval, because people act on the word "different". At 5 %, two of forty studies without a
-/// difference would show one, and more than two in every third set of forty
-/// (`docs/decisions/030-confidence-levels.md`).
+/// Probability of error at which a single comparison counts as different. It is stricter than that
+/// of the interval, because people act on the word "different". At 5 %, two of forty studies
+/// without a difference would show one, and every third set of forty would have more than two such
+/// studies (`docs/decisions/030-confidence-levels.md`).
 pub const DIFFERENCE_LEVEL: f64 = 0.03;
 /// Share above which the smallest visible difference is not reported as a number. A comparison that
-/// can only detect tenfold differences has detected nothing.
+/// can only detect tenfold differences is of no use.
 pub const TENFOLD: f64 = 9.0;
-/// Probability with which a difference of the size of [`Comparison::could_see`] is found.
+/// Probability with which a comparison detects a difference of the size of
+/// [`Comparison::could_see`].
 pub const POWER: f64 = 0.80;
-/// Maximum number of further blocks that a finding proposes. Beyond it, the machine has to become
-/// quieter.
+/// Maximum number of further blocks that a finding proposes. If a decision needs more blocks, a
+/// quieter machine is the better way.
 pub const BLOCKS_TO_SETTLE_MAX: usize = 1000;
 
 /// A comparison of two variants. Its finding depends on the number of other comparisons: see
 /// [`crate::multiple_comparisons`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Contender ÷ baseline, of geometric means.
+    /// Ratio of geometric means, contender ÷ baseline.
     pub ratio: f64,
-    /// Direction in which the ratio is only a bound. `None` if the ratio is known.
+    /// Direction in which the ratio is only a bound. `None` if the exact ratio is known.
     pub bound: Option<Bound>,
-    /// Number of blocks (pairs), or number of runs of the smaller side.
+    /// Number of blocks for pairs; otherwise the number of runs of the smaller side.
     pub blocks: usize,
-    /// Standard deviation between runs, as a share. The interval includes it. `None` for pairs.
+    /// Standard deviation between runs, as a share, which the interval includes. `None` for pairs.
     pub between_runs: Option<f64>,
     /// Robust ratio, if one block differs from the others. `None` for a bound, and for runs that
     /// are not paired.
     pub robust: Option<Robust>,
-    /// Schedule of the looks at it.
+    /// Schedule of the interim looks at the comparison.
     pub looks: Looks,
-    /// Number of comparisons of its kind that share the level of its interval.
+    /// Number of comparisons of the same kind that share the level of the interval.
     among: usize,
     metric: Metric,
     /// Error of the logarithm of the ratio. `None` with one block a side.
@@ -158,7 +166,7 @@ measure::word_enum! {
 }
 
 impl Bound {
-    /// Returns the words before such a ratio: `at least `.
+    /// Returns the words that precede a ratio with this bound, such as `at least `.
     pub fn before(self) -> String {
         match self {
             Bound::AtLeast => "at least ".to_owned(),
@@ -166,7 +174,7 @@ impl Bound {
         }
     }
 
-    /// Returns the direction in which a ratio is open. Each flag is true if its side has lower
+    /// Returns the direction in which a ratio is open. Each flag is true if that side has lower
     /// bounds.
     fn for_sides(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
         match (baseline, contender) {
@@ -187,14 +195,15 @@ pub enum NotCompared {
     BoundsOnBothSides,
 }
 
-/// Error of a logarithm.
+/// Standard error of the logarithm of a ratio, with its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LogError {
     standard_error: f64,
     freedom: f64,
 }
 
-/// Compares pairs of one block each: (baseline, contender), which ran close to each other.
+/// Compares pairs of trials, (baseline, contender). The two trials of a pair belong to one block
+/// and ran close to each other.
 ///
 /// # Errors
 /// No pair has two positive finite values, or there are lower bounds on both sides.
@@ -235,10 +244,10 @@ pub fn compare_paired<V: Into<Known> + Copy>(
     })
 }
 
-/// Compares runs that did not alternate: on different days, or one variant after the other. The
-/// interval is Welch's, widened by the larger of two variances: the metric's variance between runs,
-/// and the variance between the blocks of the runs. Runs differ from each other at least as much as
-/// their blocks do.
+/// Compares runs that were not interleaved: they ran on different days, or one variant ran after
+/// the other. The interval is Welch's, widened by the larger of two variances: the metric's
+/// variance between runs, and the variance between the blocks of the runs. Runs differ from each
+/// other at least as much as their blocks do.
 ///
 /// # Errors
 /// A side has no positive finite value, or there are lower bounds on both sides.
@@ -265,8 +274,8 @@ pub fn compare_unpaired<V: Into<Known> + Copy>(
     let between = within.max(floor);
     let parts = [variances[0] / counts[0], variances[1] / counts[1]];
     let sum = parts[0] + parts[1] + 2.0 * between;
-    // Welch and Satterthwaite's degrees of freedom, but at most those of the blocks: only the
-    // blocks show which of the two variances is larger.
+    // The degrees of freedom are Welch and Satterthwaite's, but at most those of the blocks: only
+    // the blocks show which of the two variances is larger.
     let mut below: f64 = (0..2)
         .map(|side| parts[side] * parts[side] / (counts[side] - 1.0).max(1.0))
         .sum();
@@ -295,7 +304,7 @@ fn positive(value: Known) -> bool {
     value.least().is_finite() && value.least() > 0.0
 }
 
-/// Returns the logarithms of the usable values, and true if one of these is a lower bound.
+/// Returns the logarithms of the usable values, and true if any of these values is a lower bound.
 fn logs_of<V: Into<Known> + Copy>(values: &[V]) -> (Vec<f64>, bool) {
     let usable: Vec<Known> = values
         .iter()
@@ -307,8 +316,8 @@ fn logs_of<V: Into<Known> + Copy>(values: &[V]) -> (Vec<f64>, bool) {
 }
 
 impl Comparison {
-    /// Returns the comparison with this schedule of looks. `among` comparisons of its kind share
-    /// the level of its interval.
+    /// Returns the comparison with this schedule of looks. `among` is the number of comparisons of
+    /// its kind that share the level of its interval.
     pub fn looked_at(mut self, looks: Looks, among: usize) -> Comparison {
         self.looks = looks;
         self.among = among.max(1);
@@ -317,7 +326,7 @@ impl Comparison {
 
     /// Returns the 95 % confidence interval of the ratio over all looks, without adjustment for
     /// other comparisons. `None` with one block a side, for a bound, before the first look, and if
-    /// it is not finite.
+    /// an end is not finite.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.bound.is_none().then(|| self.reach()).flatten()
     }
@@ -332,7 +341,8 @@ impl Comparison {
         }
     }
 
-    /// Returns the interval of this ratio alone; infinite or 0 on the unknown side.
+    /// Returns the interval of the ratio, which may be a bound. The end of the interval that is
+    /// unknown is infinite or 0.
     fn reach(&self) -> Option<[f64; 2]> {
         let half = self.half(self.error?, self.blocks, self.level())?;
         let [low, high] = [self.ratio * (-half).exp(), self.ratio * half.exp()];
@@ -345,7 +355,7 @@ impl Comparison {
 
     /// Returns the probability of a ratio at least as far from 1, at any of the looks, if the
     /// variants are equal. `None` with one block a side, and before the first look. A bound that is
-    /// open towards 1 shows nothing, and has the p value of a ratio of 1.
+    /// open towards 1 shows no difference, so it has the p value of a ratio of 1.
     pub fn p(&self) -> Option<f64> {
         let error = self.error?;
         let p = |t: f64| self.looks.p(t, self.blocks, error.freedom);
@@ -370,7 +380,8 @@ impl Comparison {
         self.ratio.ln().abs() > self.metric.margin.ln_1p()
     }
 
-    /// Returns the finding for `p`: the comparison's own value, or one adjusted for the others.
+    /// Returns the finding for the p value `p`, which is either the comparison's own or adjusted
+    /// for other comparisons.
     pub fn finding(&self, p: Option<f64>) -> Finding {
         let (Some(reach), Some(p)) = (self.reach(), p) else {
             return Finding::Inconclusive;
@@ -386,7 +397,7 @@ impl Comparison {
 
     /// Returns the smallest difference that the comparison could have detected, as a share. Four of
     /// five studies like this one detect a difference of this size at `level`. `None` with one
-    /// block a side, and for a bound, which can only show a difference in one direction.
+    /// block a side. Also `None` for a bound, which can only show a difference in one direction.
     pub fn could_see(&self, level: f64) -> Option<f64> {
         let error = self.error.filter(|_| self.bound.is_none())?;
         let power = autocorrelation::t_quantile(POWER, error.freedom) * error.standard_error;
@@ -437,10 +448,11 @@ impl Comparison {
     }
 
     /// Returns half the two-sided interval of the logarithm with `blocks` blocks. `None` before the
-    /// first look, and if it is not finite.
+    /// first look, and if the interval is not finite.
     fn half(&self, error: LogError, blocks: usize, level: f64) -> Option<f64> {
         let looks = match self.looks {
-            // If the comparison takes more blocks than planned, assume that the plan had as many.
+            // If the comparison has more blocks than planned, assume that the plan had this number
+            // of blocks.
             Looks::Repeated { min, max } => Looks::Repeated {
                 min,
                 max: max.max(blocks),

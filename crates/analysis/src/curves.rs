@@ -4,18 +4,20 @@
 //! the throughput of one operation in flight, σ the share of the work that is serialized. κ is the
 //! cost of coherency, which makes throughput fall beyond N* = √((1 − σ) ÷ κ).
 //!
-//! Fitted to ln X by least squares with 0 ≤ σ ≤ 1 and κ ≥ 0 (see [`crate::least_squares`]).
+//! The curve is fitted to ln X by least squares with 0 ≤ σ ≤ 1 and κ ≥ 0 (see
+//! [`crate::least_squares`]).
 //!
-//! A curve can be drawn through any points. So there is none for few loads, for loads that end
-//! before throughput bends, or if points deviate from the curve. If κ does not differ significantly
-//! from 0, no peak is reported, regardless of the result of the formula. Neither is a peak at or
-//! before the first load measured: throughput falls from there on, and its rise was not measured.
+//! A curve can be drawn through any points. So this module returns no curve for few loads, for
+//! loads that end before throughput bends, or if the points deviate from the curve. If κ does not
+//! differ significantly from 0, it reports no peak, whatever the formula says. It also reports no
+//! peak at or before the first measured load: throughput falls from that load on, and the rise was
+//! not measured.
 
 use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, SeriesByPoint};
 
 pub use crate::least_squares::BLOCKS_MIN;
 
-/// Minimum number of loads: three coefficients need that many.
+/// Minimum number of loads, because the curve has three coefficients.
 pub const LOADS_MIN: usize = 6;
 /// Minimum ratio of the highest measured throughput to the curve's peak.
 const SEEN_MIN: f64 = 0.6;
@@ -23,14 +25,14 @@ const SEEN_MIN: f64 = 0.6;
 pub(crate) const OFF_MAX: f64 = 0.05;
 /// Maximum ratio of a reported peak's load to the last load measured.
 const BEYOND_MAX: f64 = 2.0;
-/// Value below which a coefficient counts as zero. With a smaller one, N* would be beyond a hundred
+/// Value below which a coefficient counts as zero. With a smaller κ, N* would be above a hundred
 /// thousand.
 pub(crate) const NONE_MAX: f64 = 1e-10;
 
-/// One load of a closed loop.
+/// One load of a closed loop, with its measured throughput.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// Operations in flight.
+    /// Number of operations in flight.
     pub threads: f64,
     /// Throughput by block, op/s. `None` if the trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
@@ -41,9 +43,9 @@ pub struct Load {
 pub struct Coefficients {
     /// Throughput of one operation in flight, op/s.
     pub lambda: f64,
-    /// Contention: the share of the work that is serialized.
+    /// Contention (σ): the share of the work that is serialized.
     pub sigma: f64,
-    /// Coherency: the cost of agreement for each pair.
+    /// Coherency (κ): the cost of agreement for each pair of operations.
     pub kappa: f64,
 }
 
@@ -65,11 +67,11 @@ pub struct Usl {
 /// Peak of a curve, within the measured loads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
-    /// The peak is within the loads that were offered.
+    /// The peak is within the measured loads.
     At {
-        /// Operations in flight.
+        /// Number of operations in flight at the peak.
         threads: f64,
-        /// Its 95 % confidence interval.
+        /// 95 % confidence interval of the operations in flight at the peak.
         threads_ci95: [f64; 2],
         /// Throughput at the peak, op/s.
         ops_per_s: f64,
@@ -80,20 +82,20 @@ pub enum Peak {
         /// First load measured, operations in flight.
         threads: f64,
     },
-    /// κ does not differ significantly from 0: throughput levels off, within the measured loads.
+    /// κ does not differ significantly from 0: throughput levels off within the measured loads.
     Untold,
-    /// The peak is further out than the curve may be drawn.
+    /// The peak is at a higher load than the curve may be extrapolated to.
     Beyond,
 }
 
-/// Reason why the points give no curve.
+/// Reason why no curve can be fitted to the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoCurve {
-    /// There are only this many usable loads.
+    /// There are too few usable loads. This is their number.
     FewLoads(usize),
     /// The loads end before throughput bends.
     StillGrowing,
-    /// Distance of the points from the best curve (root mean square of ln).
+    /// The points are too far from the best curve. This is their distance (root mean square of ln).
     OffCurve(f64),
 }
 
@@ -123,7 +125,8 @@ impl Coefficients {
         (self.lambda * threads) / slowing(threads, [self.sigma, self.kappa])
     }
 
-    /// Returns the operations in flight with the highest throughput. Infinite if κ is zero.
+    /// Returns the number of operations in flight at which the throughput is highest. Infinite if κ
+    /// is zero.
     pub fn peak_threads(self) -> f64 {
         if self.kappa > NONE_MAX {
             ((1.0 - self.sigma) / self.kappa).sqrt()
@@ -132,7 +135,7 @@ impl Coefficients {
         }
     }
 
-    /// Returns the highest throughput from a load on. Infinite if it grows without end.
+    /// Returns the highest throughput at this load and above. Infinite if it grows without end.
     fn most(self, first: f64) -> f64 {
         match self.peak_threads() {
             peak if peak.is_finite() => self.throughput_at(peak.max(first)),
@@ -161,15 +164,16 @@ impl Curve<2> for Law {
     }
 }
 
-/// Returns the factor by which a load is slower than if its operations did not affect each other.
+/// Returns the factor by which the operations of a load are slower than if they did not affect each
+/// other.
 pub(crate) fn slowing(threads: f64, [sigma, kappa]: [f64; 2]) -> f64 {
     1.0 + sigma * (threads - 1.0) + kappa * threads * (threads - 1.0)
 }
 
-/// No coefficient is held: all are fitted.
+/// No coefficient has a fixed value: all are fitted.
 const FREE: FixedCoefficients<2> = [None; 2];
 
-/// Fits the curve. The same loads give the same curve and intervals.
+/// Fits the curve. The same loads always return the same curve and intervals.
 ///
 /// # Errors
 /// The loads do not show a curve.
@@ -219,7 +223,7 @@ pub(crate) fn ends(seen: &Observations<'_, f64>) -> [f64; 2] {
     ]
 }
 
-/// Returns the peak, if the interval of κ and the first and last load determine it.
+/// Returns the peak, if it follows from the interval of κ and from the first and last load.
 pub(crate) fn peak(
     found: Coefficients,
     kappa_ci95: [f64; 2],
@@ -243,8 +247,8 @@ pub(crate) fn peak(
     }
 }
 
-/// Returns the intervals of σ, κ and N*: from resampled blocks, or from the growth of the squares
-/// if there are few blocks.
+/// Returns the intervals of σ, κ and N*. They come from resampled blocks, or from the growth of the
+/// squares if there are few blocks.
 fn intervals(
     measured: &SeriesByPoint<'_, f64>,
     seen: &Observations<'_, f64>,
@@ -262,7 +266,7 @@ fn intervals(
     [sigma, kappa, threads_between(seen, found, kappa)]
 }
 
-/// Returns the intervals of σ, κ and N* over the resamples of the blocks.
+/// Returns the intervals of σ, κ and N* from resamples of the blocks.
 fn between_draws(draws: &[[f64; 2]], blocks: usize) -> [[f64; 2]; 3] {
     let of = |pick: fn(Coefficients) -> f64| {
         let values = draws.iter().map(|drawn| pick(coefficients(0.0, *drawn)));
@@ -275,7 +279,8 @@ fn between_draws(draws: &[[f64; 2]], blocks: usize) -> [[f64; 2]; 3] {
     ]
 }
 
-/// Returns the interval of N* for an interval of κ: N* falls as κ grows, with the σ that fits best.
+/// Returns the interval of N* that corresponds to an interval of κ. N* falls as κ grows; for each
+/// κ, the best-fitting σ is used.
 pub(crate) fn threads_between(
     seen: &Observations<'_, f64>,
     found: &Fit<2>,

@@ -1,9 +1,10 @@
-//! Judges if a configuration promises that acknowledged writes survive and are read.
+//! Judges whether a configuration promises that acknowledged writes survive and are read.
 //!
-//! The promise has two parts. A read at R of RF copies meets at least one of the W that
-//! acknowledged (R + W > RF). And failures destroyed so few of these W copies that it still does.
-//! The loss of a node depends on its commit log, which is synced before the acknowledgement (batch,
-//! group) or periodically. In the second case, a loss of power destroys the writes that the node
+//! The promise has two conditions. First, a read from R of RF copies includes at least one of the W
+//! copies that acknowledged the write (R + W > RF). Second, failures destroyed so few of these W
+//! copies that the read still includes one of them. The data that a failed node loses depends on
+//! its commit log. The node syncs the log before the acknowledgement (batch, group) or
+//! periodically. With periodic syncs, a loss of power destroys the writes that the node
 //! acknowledged since the last sync. Invariant: a promise counts as kept only if neither the
 //! configuration nor a failure allows a loss. If that is unknown, so is the promise.
 
@@ -18,7 +19,7 @@ pub struct Configuration {
     pub written: ConsistencyLevel,
     /// Consistency level at which the writes are read back.
     pub read: ConsistencyLevel,
-    /// Commit log of the nodes. `None` if their settings cannot be read.
+    /// Commit log of the nodes. `None` if the settings of the log cannot be read.
     pub commit_log: Option<CommitLog>,
     /// Failures during the trial.
     pub blows: Vec<FailureEvent>,
@@ -27,74 +28,74 @@ pub struct Configuration {
 /// A consistency level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConsistencyLevel {
-    /// Name of the level: `QUORUM`.
+    /// Name of the level, such as `QUORUM`.
     pub name: String,
-    /// Number of replicas that must answer; 0 if a hint suffices.
+    /// Number of replicas that must answer; 0 if a hint is enough.
     pub replicas: u64,
 }
 
-/// Settings that decide when a node's commit log is on its disk.
+/// Settings that decide when the commit log of a node is on disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommitLog {
     /// True if writes to the keyspace go to the commit log (`durable_writes`).
     pub is_used: bool,
-    /// True if the log remains in the process's own memory until its sync, as a compressed or
-    /// encrypted log does. A memory-mapped log outlives its process, and the node replays it up to
+    /// True if the log remains in the memory of the process until the next sync, as a compressed or
+    /// encrypted log does. A memory-mapped log survives the process, and the node replays it up to
     /// the last marker.
     pub is_buffered: bool,
-    /// Times at which the log is synced.
+    /// Moments at which the node syncs the log.
     pub sync: Sync,
 }
 
-/// `commitlog_sync`.
+/// Times at which a node syncs its commit log (`commitlog_sync`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sync {
-    /// Periodically: the node acknowledges writes before the sync.
+    /// The node syncs the log periodically, and acknowledges writes before the sync.
     Periodic {
-        /// `commitlog_sync_period`, s.
+        /// Period between two syncs (`commitlog_sync_period`), in seconds.
         period_s: f64,
         /// Maximum time for which the node acknowledges writes while a sync is late
-        /// (`periodic_commitlog_sync_lag_block`), s.
+        /// (`periodic_commitlog_sync_lag_block`), in seconds.
         block_s: f64,
     },
-    /// Before a write is acknowledged (`batch` and `group`).
+    /// The node syncs the log before it acknowledges a write (`batch` and `group`).
     BeforeAcknowledging,
 }
 
-/// A failure, planned or not.
+/// A failure, whether it was planned or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureEvent {
-    /// Description of the failure: `host-power-off of host2`.
+    /// Description of the failure, such as `host-power-off of host2`.
     pub what: String,
     /// Names of the nodes that the failure hit.
     pub nodes: Vec<String>,
-    /// Data that such a node may have lost.
+    /// Data that each node of the failure may have lost.
     pub loses: DataLoss,
 }
 
-/// Data that a node may lose by a failure.
+/// Data that a node may lose because of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataLoss {
-    /// No data: the node was slow, cut off, or shut down cleanly.
+    /// No data: the node was slow, isolated, or shut down cleanly.
     Nothing,
-    /// Data in the memory of its process (kill -9).
+    /// Data in the memory of the process (kill -9).
     Memory,
-    /// Data that was not synced to its disk (loss of power).
+    /// Data that was not synced to the disk (loss of power).
     Unsynced,
-    /// All its data: the node lost its disk, or its place in the ring.
+    /// All data: the node lost its disk, or its place in the ring.
     Everything,
-    /// No data, but the order of writes. The node's clock is off, and gives wrong timestamps to the
-    /// writes that it coordinates. Of two writes, the one with the later timestamp wins on every
-    /// node.
+    /// No data, but the order of writes. The clock of the node is wrong, so it assigns wrong
+    /// timestamps to the writes that it coordinates. Of two writes, the one with the later
+    /// timestamp wins on every node.
     Order,
 }
 
 /// Promise of a configuration about acknowledged writes, with the reason as a clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Promise {
-    /// Reads return all of them.
+    /// Reads return all acknowledged writes.
     Kept(String),
-    /// Some writes may be lost, or reads may miss them.
+    /// Some acknowledged writes may be lost, or reads may miss them.
     None(String),
     /// The promise is unknown.
     Unknown(String),
@@ -106,7 +107,7 @@ measure::word_enum! {
     pub enum PromiseKind {
         /// Reads return every acknowledged write.
         Kept = "kept",
-        /// Some writes may be lost, or reads may miss them.
+        /// Some acknowledged writes may be lost, or reads may miss them.
         None = "none",
         /// The promise is unknown.
         #[default]
@@ -115,7 +116,8 @@ measure::word_enum! {
 }
 
 impl Promise {
-    /// Returns the reason why the configuration makes this promise, makes none, or is unknown.
+    /// Returns the reason why the configuration makes this promise, does not make it, or why the
+    /// promise is unknown.
     pub fn why(&self) -> &str {
         match self {
             Promise::Kept(why) | Promise::None(why) | Promise::Unknown(why) => why,
@@ -198,16 +200,17 @@ pub fn promise(of: &Configuration) -> Promise {
     }
 }
 
-/// Interval between two markers in a memory-mapped, periodic commit log, s. After a kill -9, the
-/// node replays nothing behind the last marker.
+/// Interval between two markers in a memory-mapped, periodic commit log, in seconds. After a kill
+/// -9, the node replays the log only up to the last marker.
 const MARKED_EVERY_S: f64 = 0.1;
 
 /// Maximum delay of a marker on a busy machine, s.
 const MARKED_LATE_S: f64 = 1.0;
 
-/// Returns the time before a failure within which a lost write must have been acknowledged, s. A
-/// node acknowledges nothing while its last sync is longer ago than `block_s`, so all older writes
-/// are on its disk. `None` if a loss has another reason, or is not limited in time.
+/// Returns the time before a failure within which a lost write must have been acknowledged, in
+/// seconds. A node stops acknowledging writes when its last sync is longer ago than `block_s`, so
+/// all older writes are on its disk. `None` if a loss has another reason, or is not limited in
+/// time.
 pub fn lost_within_s(of: &Configuration) -> Option<f64> {
     let log = of.commit_log.as_ref().filter(|log| log.is_used)?;
     let Sync::Periodic { period_s, block_s } = log.sync else {
@@ -242,7 +245,7 @@ fn nodes(count: usize) -> String {
     }
 }
 
-/// Acknowledged writes that a node has lost, with a description of the lost part.
+/// Acknowledged writes that a node has lost, with a description of the lost data.
 enum Lossy {
     No,
     Yes(String),
@@ -305,7 +308,8 @@ mod tests {
         }
     }
 
-    /// Three copies; then W, R, the commit log, the failures, and the expected promise.
+    /// There are three copies. Each row has W, R, the commit log, the failures, and the expected
+    /// promise.
     #[test]
     fn a_promise_is_kept_where_a_read_still_meets_a_copy() {
         use DataLoss::{Everything, Memory, Nothing, Order, Unsynced};
@@ -324,7 +328,7 @@ mod tests {
             ((1, 3), Some(BATCH), vec![], "kept"),
             ((0, 3), Some(BATCH), vec![], "none"),
             ((2, 2), Some(PERIODIC), vec![(two, Nothing)], "kept"),
-            // The node replays a mapped log up to its last marker.
+            // The node replays a memory-mapped log up to the last marker.
             ((2, 2), Some(PERIODIC), vec![(two, Memory)], "none"),
             ((3, 3), Some(PERIODIC), vec![(one, Memory)], "kept"),
             ((2, 2), Some(BATCH), vec![(two, Memory)], "kept"),
@@ -403,7 +407,7 @@ mod tests {
             ((1, 3), Some(PERIODIC), Unsynced, Some(15.0)),
             ((2, 2), Some(buffered), Memory, Some(15.0)),
             ((2, 2), Some(PERIODIC), Memory, Some(1.1)),
-            // No write may be lost, or any write may be.
+            // Either no write may be lost, or any write may be lost.
             ((2, 2), Some(PERIODIC), Nothing, None),
             ((2, 3), Some(PERIODIC), Unsynced, None),
             ((2, 2), Some(BATCH), Unsynced, None),

@@ -2,52 +2,53 @@
 //!
 //! Every combination of the axes' values is a cell, measured once in each block. An effect is a
 //! contrast of the logarithms of the cells. It is formed *inside* a block and then averaged over
-//! blocks, with an interval by Student's t. For complete blocks that is the exact answer of the
+//! blocks, with an interval by Student's t. For complete blocks, this is the exact answer of the
 //! mixed model with blocks as random effect (Montgomery, "Design and Analysis of Experiments", on
-//! the randomized complete block design). Changes from block to block are in no contrast.
+//! the randomized complete block design). Changes from block to block affect no contrast.
 //!
-//! Each value of an axis is compared with the axis's first. A main effect is the ratio averaged
-//! over all values of the other axes. An interaction is how many times larger that ratio is at
-//! another value of a second axis: a ratio of ratios. A simple effect is the ratio at one value of
-//! the second axis. A block that lacks a cell is omitted of the contrasts that need it. Lower
-//! bounds are handled as in [`mod@crate::compare`].
+//! Each value of an axis is compared with the first value of that axis. A main effect is the ratio
+//! averaged over all values of the other axes. An interaction is the factor by which that ratio is
+//! larger at another value of a second axis: a ratio of ratios. A simple effect is the ratio at one
+//! value of the second axis. A block that lacks a cell is left out of the contrasts that need the
+//! cell. Lower bounds are handled as in [`mod@crate::compare`].
 //!
-//! Interactions of three axes and more are not computed: they are averaged over.
+//! Interactions of three and more axes are not computed: the other effects are averages over them.
 
 use crate::autocorrelation;
 use crate::compare::{Comparison, Finding, Metric, NotCompared, compare_paired};
 use crate::multiple_comparisons::AdjustedFinding;
 use measure::Known;
 
-/// Minimum number of blocks for the interval of an effect. With two it is 12.7 standard errors wide
-/// on each side, and cannot tell an effect of this matrix from chance.
+/// Minimum number of blocks for the interval of an effect. With two blocks, the interval is 12.7
+/// standard errors wide on each side, so it cannot distinguish a realistic effect from chance.
 pub const BLOCKS_MIN: usize = 3;
 
-/// Axes of a matrix, with the number of values of each. The value of the last axis changes fastest
-/// with the number of the cell.
+/// Axes of a matrix, with the number of values of each axis. The value of the last axis changes
+/// fastest with the index of the cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
     levels: Vec<usize>,
 }
 
-/// A value of an axis: both the axis and the value by index. An effect compares the other values of
-/// an axis with its first, which has index 0.
+/// A value of an axis, with the axis and the value given by index. An effect compares the other
+/// values of an axis with the first value, which has index 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisLevel {
     /// Index of the axis.
     pub axis: usize,
-    /// Index of its value.
+    /// Index of the value on that axis.
     pub level: usize,
 }
 
-/// Kind of an effect, with the values that it compares.
+/// Kind of an effect, with the values that the effect compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectContrast {
-    /// Effect of a value against the first of its axis, averaged over the other axes.
+    /// Effect of a value compared with the first value of its axis, averaged over the other axes.
     Main(AxisLevel),
-    /// Effect of a value of one axis on the effect of a value of another: a ratio of ratios.
+    /// Factor by which a value of one axis changes the effect of a value of another axis: a ratio
+    /// of ratios.
     Interaction(AxisLevel, AxisLevel),
-    /// Effect of a value against the first of its axis, at one value of another axis.
+    /// Effect of a value compared with the first value of its axis, at one value of another axis.
     Simple(AxisLevel, AxisLevel),
 }
 
@@ -56,11 +57,11 @@ pub enum EffectContrast {
 pub struct Effect {
     /// Kind of the effect.
     pub kind: EffectContrast,
-    /// Ratio of the effect. Its `blocks` is the number of blocks with every cell that the effect
-    /// needs.
+    /// Ratio of the effect. Here, `blocks` is the number of blocks that contain every cell of the
+    /// effect.
     pub comparison: Comparison,
     /// Absolute value of ln ratio, in a unit in which all effects have the same error if all cells
-    /// do. A half-normal plot shows it (Daniel 1959).
+    /// do. A half-normal plot shows this value (Daniel 1959).
     pub scaled: f64,
 }
 
@@ -77,7 +78,7 @@ measure::word_enum! {
 }
 
 impl Design {
-    /// Creates a design from the number of values of each axis; at least 1 each.
+    /// Creates a design from the number of values of each axis, which is at least 1.
     pub fn new(levels: Vec<usize>) -> Design {
         Design { levels }
     }
@@ -87,7 +88,7 @@ impl Design {
         self.levels.iter().product()
     }
 
-    /// Returns the index of a cell, from the index of its value on each axis.
+    /// Returns the index of a cell, from the index of the cell's value on each axis.
     pub fn cell(&self, values: &[usize]) -> usize {
         let axes = self.levels.iter().zip(values);
         axes.fold(0, |cell, (levels, value)| cell * levels + value)
@@ -110,7 +111,7 @@ impl Design {
         values
     }
 
-    /// Returns every main effect, then every interaction, then every simple effect.
+    /// Returns every main effect, followed by every interaction and every simple effect.
     pub fn kinds(&self) -> Vec<EffectContrast> {
         let levels = |axis: usize, first: usize| {
             (first..self.levels[axis]).map(move |level| AxisLevel { axis, level })
@@ -133,7 +134,7 @@ impl Design {
         kinds
     }
 
-    /// Returns the weight of each cell's logarithm; the weights add up to 0.
+    /// Returns the weight of each cell's logarithm in the contrast. The weights add up to 0.
     fn weights(&self, kind: EffectContrast) -> Vec<f64> {
         let side = |values: &[usize], at: AxisLevel| match values[at.axis] {
             level if level == at.level => 1.0,
@@ -165,14 +166,15 @@ impl Design {
 }
 
 /// Returns the expected sizes of `count` effects that are only noise, in standard deviations and
-/// rising: the positions on a half-normal plot (Daniel 1959).
+/// rising order: the positions on a half-normal plot (Daniel 1959).
 pub fn half_normal(count: usize) -> Vec<f64> {
     let at =
         |i: usize| autocorrelation::normal_quantile(0.5 + 0.5 * (i as f64 + 0.5) / count as f64);
     (0..count).map(at).collect()
 }
 
-/// Returns every effect of a matrix, and the effects that have no ratio.
+/// Returns every effect of a matrix, and separately the effects for which no ratio could be
+/// computed.
 pub fn effects(
     design: &Design,
     blocks: &[Vec<Option<Known>>],
@@ -225,7 +227,7 @@ impl Effect {
         self.comparison.blocks >= BLOCKS_MIN
     }
 
-    /// Returns the finding of a main or simple effect, judged together with the others.
+    /// Returns the finding of a main or simple effect, judged together with the other effects.
     pub fn finding(&self, judged: &AdjustedFinding) -> Finding {
         if self.has_interval() {
             judged.finding
@@ -234,8 +236,8 @@ impl Effect {
         }
     }
 
-    /// Returns the result for an interaction, judged together with the others. An interaction below
-    /// the margin is never important, even if it is certain.
+    /// Returns the result for an interaction, judged together with the other interactions. An
+    /// interaction below the margin is never important, even if it is certain.
     pub fn interaction(&self, judged: &AdjustedFinding, metric: Metric) -> Interaction {
         let is_large = self.comparison.ratio.ln().abs() > metric.margin.ln_1p();
         match self.finding(judged) {

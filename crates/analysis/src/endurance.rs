@@ -2,9 +2,9 @@
 //! long run with short ones.
 //!
 //! All analyses use *blocks* of a window: consecutive seconds are correlated, and a test that
-//! assumes independence would call every swing a trend. Each part names its sources. Invariants:
-//! throughput and latency are judged separately, because one is often steady while the other is
-//! not. No analysis names a cause.
+//! assumes independence would call every swing a trend. Each submodule names its sources.
+//! Invariants: throughput and latency are judged separately, because one is often steady while the
+//! other is not. No analysis names a cause.
 
 mod agreement;
 mod changes;
@@ -22,8 +22,7 @@ pub use growth::{Growing, Growth, HORIZON_S, growth};
 
 use crate::autocorrelation;
 
-/// Minimum number of blocks for a trend, and maximum number of blocks into which a series is
-/// joined.
+/// Minimum number of blocks for a trend, and maximum number of blocks of a series.
 pub const BLOCKS: [usize; 2] = [20, 64];
 
 /// A series in blocks of equal length.
@@ -35,8 +34,8 @@ pub struct BlockedSeries {
     pub size: usize,
 }
 
-/// Joins a series to at most 64 blocks. Each has at least `size_min` values, as long as that leaves
-/// [`BLOCKS`]`[0]` blocks. A remainder too short for a block is omitted.
+/// Joins the values of a series to at most 64 blocks. Each block has at least `size_min` values, if
+/// that leaves at least [`BLOCKS`]`[0]` blocks. A remainder too short for a block is omitted.
 pub fn joined(values: &[f64], size_min: usize) -> BlockedSeries {
     let [least, most] = BLOCKS;
     let wanted = if size_min > 0 && values.len() / size_min >= least {

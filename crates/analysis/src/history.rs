@@ -3,7 +3,7 @@
 //! The method is that of Fleming et al., "Hunter: Using Change Point Detection to Hunt for
 //! Performance Regressions" (ICPE 2023, arXiv 2301.03034), as Apache Otava implements it. It is the
 //! divisive search by energy distance of Matteson and James (arXiv 1306.4933). Student's t replaces
-//! their permutation test, so the same series always gives the same answer. Windows overlap by
+//! their permutation test, so the same series always has the same result. Windows overlap by
 //! half. The first pass uses ten times the level. It then removes changes that are weak once their
 //! neighbours are known.
 //!
@@ -14,26 +14,27 @@
 use crate::autocorrelation;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Minimum size and significance of a change.
+/// Minimum size and significance of a change, and size of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Number of values in a window.
     pub window: usize,
-    /// Maximum probability of a difference of this size if nothing has changed.
+    /// Maximum p value of a change: the probability of a difference of this size if nothing has
+    /// changed.
     pub p_max: f64,
-    /// Minimum change, as a share of the smaller mean.
+    /// Minimum size of a change, as a share of the smaller mean.
     pub magnitude_min: f64,
 }
 
 impl Limits {
-    /// Limits of Otava itself, for its test vectors.
+    /// Limits that Otava itself uses, for its test vectors.
     pub const OTAVA: Limits = Limits {
         window: 50,
         p_max: 0.001,
         magnitude_min: 0.0,
     };
 
-    /// Returns Otava's limits with this minimum change.
+    /// Returns Otava's limits, but with this minimum size of a change.
     pub fn with_magnitude(magnitude_min: f64) -> Limits {
         Limits {
             magnitude_min,
@@ -42,10 +43,11 @@ impl Limits {
     }
 }
 
-/// Minimum number of runs: the first few runs on a machine show only its noise.
+/// Minimum number of runs in a series: the first few runs on a machine show only its noise.
 pub const RUNS_MIN: usize = 10;
 
-/// Number of runs that confirm a change. A single run may be an accident, such as a spike.
+/// Number of runs on each side that confirm a change. A single run may be an accident, such as a
+/// spike.
 pub const CONFIRMED_BY: usize = 3;
 
 /// A change of a series from one level to another.
@@ -53,15 +55,15 @@ pub const CONFIRMED_BY: usize = 3;
 pub struct Shift {
     /// Index of the first value after the change.
     pub at: usize,
-    /// Mean of the values since the previous change.
+    /// Mean of the values between the previous change and this one.
     pub before: f64,
-    /// Mean of the values until the next change.
+    /// Mean of the values between this change and the next one.
     pub after: f64,
     /// Number of values in `before`.
     pub before_count: usize,
     /// Number of values in `after`.
     pub after_count: usize,
-    /// Probability of a difference of this size if nothing has changed.
+    /// p value of the change: the probability of a difference of this size if nothing has changed.
     pub p: f64,
 }
 
@@ -71,13 +73,13 @@ impl Shift {
         self.after / self.before - 1.0
     }
 
-    /// Returns true if there are enough runs on both sides.
+    /// Returns true if there are enough runs on both sides to confirm the change.
     pub fn is_confirmed(&self) -> bool {
         self.after_count >= CONFIRMED_BY && self.before_count >= CONFIRMED_BY
     }
 
-    /// Returns the size of the change, which is the same in both directions: 10 to 9 is as large as
-    /// 9 to 10.
+    /// Returns the size of the change relative to the smaller mean. It is the same in both
+    /// directions: from 10 to 9 is as large as from 9 to 10.
     fn magnitude(&self) -> f64 {
         let back = self.before / self.after - 1.0;
         self.change().abs().max(back.abs())
@@ -113,7 +115,8 @@ pub fn shifts(values: &[f64], limits: Limits) -> Vec<Shift> {
     }
 }
 
-/// Returns the candidates: changes in windows that overlap by half, at ten times the level.
+/// Returns the candidates, which are changes in windows that overlap by half, at ten times the
+/// level.
 fn weak(values: &[f64], limits: Limits) -> Vec<usize> {
     let (window, step) = (limits.window.max(2), (limits.window / 2).max(1));
     let (mut found, mut start) = (Vec::new(), 0);
@@ -149,14 +152,14 @@ fn divisive(values: &[f64], p_max: f64) -> Vec<usize> {
     }
 }
 
-/// Returns the segments between changes: the first index, and the index after the last.
+/// Returns the segments between changes, as the first index and the index after the last.
 fn parts(at: &[usize], len: usize) -> impl Iterator<Item = [usize; 2]> {
     let begins = std::iter::once(0).chain(at.iter().copied());
     let ends = at.iter().copied().chain(std::iter::once(len));
     begins.zip(ends).map(|(from, to)| [from, to])
 }
 
-/// Describes each change by the values on both sides of it, up to the neighbouring changes.
+/// Describes each change by the values before and after it, up to the neighbouring changes.
 fn described(values: &[f64], at: &[usize]) -> Vec<Shift> {
     let parts: Vec<[usize; 2]> = parts(at, values.len()).collect();
     let shift = |two: &[[usize; 2]]| {
@@ -175,12 +178,12 @@ fn described(values: &[f64], at: &[usize]) -> Vec<Shift> {
 
 /// Sums of the distances between values, so that any two segments can be compared in constant time.
 struct Distances {
-    /// `sums[i][j]`: the sum over all pairs of one of the first i values and one of the first j
+    /// `sums[i][j]` is the sum over all pairs of one of the first i values and one of the first j
     /// values.
     sums: Vec<Vec<f64>>,
 }
 
-/// Division of a segment, and its gain.
+/// Division of a segment, with its energy distance.
 #[derive(Clone, Copy)]
 struct Split {
     at: usize,
@@ -207,8 +210,9 @@ impl Distances {
         sums[b][d] - sums[a][d] - sums[b][c] + sums[a][c]
     }
 
-    /// Divides a segment into a first part and a part that follows it directly, which may end
-    /// anywhere. Returns the division with the largest energy distance; the first one wins a tie.
+    /// Divides a segment into two. The first part may be any length; the second follows it directly
+    /// and may end anywhere. Returns the division with the largest energy distance, or the first of
+    /// several such divisions.
     fn best_split(&self, part: [usize; 2]) -> Option<Split> {
         let [from, to] = part;
         let mut best: Option<Split> = None;
@@ -223,14 +227,15 @@ impl Distances {
         best
     }
 
-    /// Returns Matteson and James' Q: the distance between the segments beyond the spread of each.
+    /// Returns Matteson and James' Q: the distance between the segments, reduced by the spread
+    /// within each segment.
     fn gain(&self, left: [usize; 2], right: [usize; 2]) -> f64 {
         let [n, m] = [left, right].map(|[from, to]| (to - from) as f64);
         let within = |stretch: [usize; 2], own: f64, other: f64| {
             if own < 2.0 {
                 return 0.0;
             }
-            // Each pair occurs twice in the square.
+            // Each pair occurs twice in the square of distances.
             let pairs = self.between(stretch, stretch) / 2.0;
             2.0 * other / (n + m) / (own - 1.0) * pairs
         };

@@ -1,13 +1,14 @@
 //! Fits curves of throughput by least squares. A curve has a scale and a few bounded coefficients.
 //!
-//! A curve gives the throughput at a place as a multiple of a scale, X = scale × relative(place).
-//! It is fitted to ln X. Every block of trials has its own level, and the scale is the mean of the
-//! levels. A block that lacks a trial therefore does not bend the curve. Levels follow from the
-//! coefficients as means, so only the coefficients are searched for. The search uses Gauss-Newton
+//! A curve returns the throughput at a place as a multiple of a scale, X = scale × relative(place).
+//! A place is a point on the axis of the curve, such as a number of operations in flight. The curve
+//! is fitted to ln X. Every block of trials has a separate level, and the scale is the mean of the
+//! levels. A block that lacks a trial therefore does not bend the curve. For given coefficients,
+//! the levels are means, so only the coefficients are searched for. The search uses Gauss-Newton
 //! steps with the damping of Levenberg and Marquardt, and keeps within the bounds.
 //!
-//! Intervals come from resampling blocks if there are enough of them, or else from the growth of
-//! the squares. The same points give the same fit and the same intervals.
+//! Intervals come from resampling blocks if there are enough blocks, or else from the growth of the
+//! squares. The same points return the same fit and the same intervals.
 
 mod noise;
 mod observations;
@@ -22,28 +23,28 @@ pub use observations::{
 /// Minimum number of blocks for intervals from the spread between blocks.
 pub const BLOCKS_MIN: usize = 5;
 /// Number of resamples. With five blocks, the ends of an interval are the second value from each
-/// side.
+/// end of the sorted resamples.
 const RESAMPLES: u64 = 2000;
-/// Maximum number of steps of the fit; it needs about ten.
+/// Maximum number of steps of the fit, which usually needs about ten.
 const STEPS_MAX: usize = 200;
-/// Sums of squares below this count as zero: the remainder is rounding.
+/// Sums of squares below this value count as zero, because they are rounding errors.
 const SQUARES_MIN: f64 = 1e-18;
 
-/// A curve with `P` coefficients in addition to its scale.
+/// A curve with `P` coefficients in addition to the scale.
 pub trait Curve<const P: usize> {
-    /// Type of a place: a number in flight, or a number of units.
+    /// Type of a place on the axis, such as a number in flight or a number of units.
     type At;
     /// Minimum and maximum of each coefficient.
     const BOUNDS: [[f64; 2]; P];
-    /// Distance up to which a profile follows a coefficient that has no upper bound.
+    /// Distance up to which a profile varies a coefficient that has no upper bound.
     const FAR: [f64; P];
     /// Starting points of the fit. All lead to the same result, except for curves that are nearly
-    /// flat or straight. The fit takes the best of a few.
+    /// flat or straight. The fit keeps the best result.
     const BEGINS: &'static [[f64; P]];
 
     /// Returns the logarithm of the throughput at a place, as a multiple of the scale.
     fn ln_relative(at: &Self::At, coefficients: &[f64; P]) -> f64;
-    /// Returns the derivatives of that logarithm by each coefficient.
+    /// Returns the derivatives of the logarithm of the throughput with respect to each coefficient.
     fn slopes(at: &Self::At, coefficients: &[f64; P]) -> [f64; P];
 }
 
@@ -52,7 +53,7 @@ pub trait Curve<const P: usize> {
 pub struct Fit<const P: usize> {
     /// Logarithm of the scale: the mean of the blocks' levels.
     pub ln_scale: f64,
-    /// Other coefficients.
+    /// Coefficients of the curve, without the scale.
     pub coefficients: [f64; P],
 }
 
@@ -68,7 +69,7 @@ fn relative<const P: usize, C: Curve<P>>(
     places.map(|place| C::ln_relative(place, at)).collect()
 }
 
-/// Returns the residual of each trial.
+/// Returns the residual of each trial: the distance from the curve and the level of its block.
 pub fn left<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     at: &[f64; P],
@@ -104,7 +105,7 @@ pub fn fit<const P: usize, C: Curve<P>>(
     fit_from::<P, C>(seen, held, C::BEGINS)
 }
 
-/// Fits a curve from these starting points.
+/// Fits a curve from these starting points, and keeps the best result.
 fn fit_from<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     held: &FixedCoefficients<P>,
@@ -124,7 +125,8 @@ fn fit_from<const P: usize, C: Curve<P>>(
     }
 }
 
-/// Descends to the least squares from a starting point. Only the free coefficients change.
+/// Descends from a starting point to the least squares. Only the coefficients that are not fixed
+/// change.
 pub fn descend<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     begin: [f64; P],
@@ -134,7 +136,7 @@ pub fn descend<const P: usize, C: Curve<P>>(
     let mut least = squares::<P, C>(seen, &at);
     for _ in 0..STEPS_MAX {
         let (hessian, gradient) = slopes::<P, C>(seen, &at);
-        // A coefficient at its bound that would leave it does not move.
+        // A coefficient stays at its bound if the step would move it beyond the bound.
         let moves = std::array::from_fn(|i| {
             let [low, high] = C::BOUNDS[i];
             let leaves =
@@ -166,7 +168,8 @@ pub fn descend<const P: usize, C: Curve<P>>(
     at
 }
 
-/// Returns the Gauss-Newton matrix, and half the gradient, of the squares by the coefficients.
+/// Returns the Gauss-Newton matrix and half the gradient of the squares with respect to the
+/// coefficients.
 fn slopes<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     at: &[f64; P],
@@ -196,8 +199,8 @@ fn slopes<const P: usize, C: Curve<P>>(
     (hessian, gradient)
 }
 
-/// Returns a damped step of the coefficients that move. It uses Gaussian elimination; the matrix is
-/// positive semidefinite, so it needs no pivoting.
+/// Returns a damped step of the coefficients that may move. The function uses Gaussian elimination;
+/// the matrix is positive semidefinite, so it needs no pivoting.
 fn solve<const P: usize>(
     mut matrix: [[f64; P]; P],
     gradient: [f64; P],
@@ -209,7 +212,7 @@ fn solve<const P: usize>(
         if moves[i] {
             matrix[i][i] = matrix[i][i].mul_add(damping, matrix[i][i]).max(1e-300)
         } else {
-            // A fixed coefficient takes no step, and does not affect the others.
+            // A fixed coefficient does not move, and does not affect the other coefficients.
             (0..P).for_each(|j| (matrix[i][j], matrix[j][i]) = (0.0, 0.0));
             (matrix[i][i], right[i]) = (1.0, 0.0);
         }
@@ -234,7 +237,7 @@ fn solve<const P: usize>(
 
 /// Fits resamples of whole blocks (the bootstrap; Efron 1979), because a repetition of the study
 /// would change the variation between blocks. `seen` builds the observations from the number of
-/// times that each block counts. The resamples are the same every time; their fits start at
+/// times that each block counts. The resamples are the same in every call. The fits start at
 /// `begins`.
 pub fn resampled<'a, const P: usize, C: Curve<P>>(
     blocks: usize,
@@ -253,16 +256,17 @@ where
             counts[at as usize] += 1;
         }
         let seen = seen(&counts);
-        // A resample describes another curve if a place has no block, or if no block connects it.
+        // If a place has no block in a resample, or no block connects the place to the others, the
+        // resample describes another curve.
         let is_same = seen.places.len() == places && seen.is_bound();
         is_same.then(|| fit_from::<P, C>(&seen, held, begins).coefficients)
     };
     (0..RESAMPLES).filter_map(draw).collect()
 }
 
-/// Returns the 95 % interval of values from such fits. Percentiles of few blocks are too narrow. So
-/// the percentiles are those of Student's t for the number of blocks (Hesterberg 2015, "What
-/// teachers should know about the bootstrap").
+/// Returns the 95 % interval of the values of such fits. Plain percentiles of few blocks are too
+/// narrow. So the function uses percentiles that correspond to Student's t for the number of blocks
+/// (Hesterberg 2015, "What teachers should know about the bootstrap").
 pub fn between(mut values: Vec<f64>, blocks: usize) -> [f64; 2] {
     let count = blocks as f64;
     let far = autocorrelation::t_quantile(0.975, count - 1.0) * (count / (count - 1.0)).sqrt();
@@ -275,7 +279,7 @@ pub fn between(mut values: Vec<f64>, blocks: usize) -> [f64; 2] {
     [at(outside), at(1.0 - outside)]
 }
 
-/// Spreads numbers evenly over 64 bits (the finalizer of SplitMix64; Steele et al. 2014).
+/// Spreads numbers evenly over 64 bits. This is the finalizer of SplitMix64 (Steele et al. 2014).
 fn spread(number: u64) -> u64 {
     let mut z = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,15 +1,17 @@
-//! The only crate that knows statistics: error bars, effective sample size, comparisons, knee,
+//! The only crate that contains statistics: error bars, effective sample size, comparisons, knee,
 //! procedures, verdict rules.
 //!
-//! Pure functions of measurements: no I/O, no clock, no chance. A number without sufficient support
-//! is `None`, never a guess. A rule without its input is [`rules::RuleOutcome::Unknown`], never a
-//! pass.
+//! All functions are pure functions of measurements: no I/O, no clock, no randomness. A number
+//! without sufficient support is `None`, never a guess. A rule without its input is
+//! [`rules::RuleOutcome::Unknown`], never a pass.
 //!
-//! - Errors: [`series`] of a mean, [`blocks`] of percentiles, [`robust`] without one odd block.
+//! - Errors: [`series`] for a mean, [`blocks`] for percentiles, [`robust`] for results without one
+//!   odd block.
 //! - Trends: [`mod@trend`] of a series, [`run_course`] over the trials of a run, [`steady`] for the
 //!   end of warm-up, [`endurance`] over hours under one load, [`history`] over a series of runs.
-//! - Comparisons: [`mod@compare`] of two variants, whose names [`variant`] holds. [`sequential`] is
-//!   for looks at them block by block, and [`multiple`] for the adjustment of many.
+//! - Comparisons: [`mod@compare`] for two variants, whose names are in [`variant`]. [`sequential`]
+//!   is for looks at the variants block by block, and [`multiple`] for the adjustment of many
+//!   comparisons.
 //! - Many variants: [`mod@effects`] of the axes of a matrix, [`screen`] for the settings that
 //!   matter, [`bisect`] for the first worse build.
 //! - Load: [`procedure`] for the next point, [`sweep`] for the knee, [`curves`] and
@@ -50,7 +52,7 @@ pub mod variant;
 pub mod warmup_end;
 
 pub use percentile_interval::{Blocks, QUANTILES};
-// Statistics of a series that is too long to be kept.
+// Statistics of a series that is too long to keep in memory.
 pub use autocorrelation::{Estimate, mean_estimate};
 pub use compare::{
     Bound, Comparison, DIFFERENCE_LEVEL, Finding, LEVEL, Metric, NotCompared, TENFOLD,

@@ -2,45 +2,45 @@
 //!
 //! A history is linearizable if its operations can be put in an order in which each takes effect
 //! between its invocation and its return, and each answer matches that of a single register. The
-//! search is Wing and Gong's (1993). It takes any operation that was sent before every other
-//! remaining one returned, and checks that the register would have given this answer. It continues,
-//! and backtracks from a dead end. With Lowe's memoisation (2017) it visits no state twice. Knossos
-//! and Porcupine use the same search. Linearizability is local (Herlihy and Wing, 1990), so the
-//! search judges each register alone.
+//! search is Wing and Gong's (1993). It takes any operation that was sent before all other
+//! remaining operations returned, and checks that the register would have returned this answer. It
+//! continues, and backtracks from a dead end. With Lowe's memoisation (2017), it visits no state
+//! twice. Knossos and Porcupine use the same search. Linearizability is local (Herlihy and Wing,
+//! 1990), so the search judges each register alone.
 //!
 //! An operation of unknown outcome may take effect at any time after its invocation, or never. The
-//! search uses it only if the next operation needs its value. It does not visit a state again with
-//! the same or more of these operations used. An operation that failed has had no effect. The
-//! search reports a violation only after it has tried all orders. If that would take too many
-//! states, it reports only that.
+//! search uses such an operation only if the next operation needs its value. It does not visit a
+//! state again with the same or more of these operations used. An operation that failed had no
+//! effect. The search reports a violation only after it has tried all orders. If that would take
+//! too many states, it reports only the number of states.
 
 use std::collections::HashMap;
 
-/// An operation on a register. If it never returned, its outcome is unknown.
+/// An operation on a register. If the operation never returned, its outcome is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Time at which the client sent it, ns.
+    /// Time at which the client sent the operation, ns.
     pub invoked_ns: u64,
-    /// Time of its answer, ns. `None` if its outcome is unknown.
+    /// Time at which the answer arrived, ns. `None` if the outcome is unknown.
     pub returned_ns: Option<u64>,
     /// The request and its answer.
     pub what: RegisterEvent,
 }
 
-/// A request to a register with its answer. A value is `None` if the register has none.
+/// A request to a register with its answer. A value is `None` if the register is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterEvent {
     /// The client read this value.
     Read(Option<i64>),
     /// The client wrote this value.
     Write(Option<i64>),
-    /// The client wrote a value on the condition that the register had another one.
+    /// The client wrote a value on the condition that the register contained a given value.
     Swap {
-        /// The value that the register had to have.
+        /// The value that the register had to contain.
         from: Option<i64>,
-        /// The value that the client wrote in this case.
+        /// The value that the client wrote if the condition was true.
         to: Option<i64>,
-        /// True if the register had that value. Meaningless if the outcome is unknown.
+        /// True if the condition was true. Meaningless if the outcome is unknown.
         applied: bool,
         /// Actual value of the register, if the answer contains it.
         instead: Option<Option<i64>>,
@@ -52,14 +52,14 @@ pub enum RegisterEvent {
 pub enum HistoryVerdict {
     /// A valid order exists.
     Linearizable,
-    /// No valid order exists. However far the search gets, one of these operations has an answer
-    /// that no register would have given. Operations are given by their place in the history.
+    /// No valid order exists. On every path, the search stops at one of these operations, whose
+    /// answer no register would have returned. Each operation is given by its index in the history.
     Violated(Vec<usize>),
     /// The search gave up after this number of states.
     Undecided(u64),
 }
 
-/// Judges the history of one register, which begins with the value `initial`, in at most
+/// Judges the history of one register, which initially contains the value `initial`, in at most
 /// `states_max` states. Each state takes some hundred bytes, or more if many operations overlap.
 pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> HistoryVerdict {
     Search::new(history, initial).run(states_max)
@@ -68,34 +68,34 @@ pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> Hi
 /// A search in progress.
 struct Search<'h> {
     history: &'h [Operation],
-    /// Operations that returned, by their places in the history, ordered by invocation.
+    /// Operations that returned, by their indices in the history, ordered by invocation.
     known: SearchState,
-    /// Writes and swaps of unknown outcome, by their places in the history, ordered by invocation.
+    /// Writes and swaps of unknown outcome, by their indices in the history, ordered by invocation.
     unknown: SearchState,
     value: Option<i64>,
     /// States that the search has visited. Each has the sets of operations of unknown outcome that
-    /// the search used on the paths to it. No set contains another one.
+    /// the search used on the paths to that state. No set contains another set.
     seen: HashMap<State, Vec<Set>>,
-    /// The steps up to now, each with the value before it.
+    /// The steps taken so far, each with the value before the step.
     path: Vec<(EffectStep, Option<i64>)>,
     /// Position at which the search could not continue, on the path with the most returned
     /// operations.
     stuck: (usize, Vec<usize>),
 }
 
-/// A set of operations, by their places: one bit each.
+/// A set of operations, with one bit for the index of each operation.
 type Set = Box<[u64]>;
 
-/// The returned operations that have taken effect, as `SearchState::chosen` gives them, and the
-/// value after them.
+/// The returned operations that have taken effect, in the form of `SearchState::chosen`, and the
+/// value of the register after them.
 type State = ((usize, Set), Option<i64>);
 
-/// An operation takes effect.
+/// A step of the search: an operation takes effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EffectStep {
-    /// An operation that returned, by its place in `Search::known`.
+    /// An operation that returned, by its index in `Search::known`.
     Known(usize),
-    /// An operation of unknown outcome, by its place in `Search::unknown`.
+    /// An operation of unknown outcome, by its index in `Search::unknown`.
     Unknown(usize),
 }
 
@@ -105,7 +105,7 @@ impl<'h> Search<'h> {
         order.sort_by_key(|&at| history[at].invoked_ns);
         let (known, unknown): (Vec<usize>, Vec<usize>) =
             order.into_iter().partition(|&at| history[at].returned_ns.is_some());
-        // A read without an answer shows nothing.
+        // A read without an answer shows nothing about the register.
         let changes = |&at: &usize| !matches!(history[at].what, RegisterEvent::Read(_));
         Search {
             known: SearchState::none_of(known),
@@ -120,8 +120,8 @@ impl<'h> Search<'h> {
 
     fn run(mut self, states_max: u64) -> HistoryVerdict {
         let mut states = 0;
-        // For each state on the path: the steps that the search has yet to try from it, the next
-        // one last.
+        // For each state on the path: the steps that the search has yet to try from that state. The
+        // step to try next is the last one.
         let mut to_try = vec![self.steps()];
         while self.known.left > 0 {
             if states >= states_max {
@@ -147,16 +147,17 @@ impl<'h> Search<'h> {
         HistoryVerdict::Linearizable
     }
 
-    /// Returns the possible steps from here, the most promising one last. Operations that returned
-    /// come before those of unknown outcome, and earlier operations before later ones.
+    /// Returns the possible steps from the current state, the most promising one last. Operations
+    /// that returned come before those of unknown outcome, and earlier operations before later
+    /// ones.
     fn steps(&self) -> Vec<EffectStep> {
         let candidates = self.candidates();
         let only_asks = |&place: &usize| {
             !matches!(self.operation(place).what, RegisterEvent::Write(_))
                 && self.effect(&self.known, place) == Some(self.value)
         };
-        // A valid order remains valid if this operation comes next, so the search tries nothing
-        // else.
+        // A valid order remains valid if this operation comes next, so the search does not need to
+        // try other steps.
         if let Some(place) = candidates.iter().copied().find(only_asks) {
             return vec![EffectStep::Known(place)];
         }
@@ -170,9 +171,9 @@ impl<'h> Search<'h> {
         steps
     }
 
-    /// Returns true if no other order covers the order in which an operation of unknown outcome
-    /// takes effect now. If the next operation does not need its value, the order without it is
-    /// valid too. If two operations have the same effect, the search takes the earlier one.
+    /// Returns true if the operation of unknown outcome must be tried as the next step. If the next
+    /// operation does not need its value, the order without it is valid too. If two operations have
+    /// the same effect, the search takes the earlier one.
     fn is_worth_taking(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(value) = self.effect(&self.unknown, place) else {
             return false;
@@ -193,13 +194,13 @@ impl<'h> Search<'h> {
             && is_needed()
     }
 
-    /// Returns the returned operations that can be next: those that were sent before any other
-    /// remaining one had returned.
+    /// Returns the returned operations that can take effect next: those that were sent before all
+    /// other remaining operations had returned.
     fn candidates(&self) -> Vec<usize> {
         let mut earliest_ns = u64::MAX;
         let left = self.known.rest().map_while(|place| {
             let operation = self.operation(place);
-            // Operations that were sent later also returned later.
+            // All later operations were sent after `earliest_ns`, so they also returned after it.
             let is_candidate = operation.invoked_ns <= earliest_ns;
             earliest_ns = earliest_ns.min(operation.returned_ns.unwrap_or(u64::MAX));
             is_candidate.then_some(place)
@@ -220,8 +221,8 @@ impl<'h> Search<'h> {
         &self.history[self.known.order[place]]
     }
 
-    /// Returns the value after an operation takes effect here. `None` if the register would have
-    /// answered otherwise.
+    /// Returns the value of the register after an operation takes effect in the current state.
+    /// `None` if the register would have answered otherwise.
     fn effect(&self, list: &SearchState, place: usize) -> Option<Option<i64>> {
         self.effect_on(list, place, self.value)
     }
@@ -282,8 +283,9 @@ impl<'h> Search<'h> {
         }
     }
 
-    /// Returns true if the search was not in this state before with at least as many unused
-    /// operations of unknown outcome. All steps that are possible now were also possible then.
+    /// Returns true if the search has not yet been in this state with at least as many unused
+    /// operations of unknown outcome. Otherwise, all steps that are possible now were possible then
+    /// as well.
     fn is_first_visit(&mut self) -> bool {
         let spent = self.unknown.bits.clone().into_boxed_slice();
         let sets = self.seen.entry((self.known.chosen(), self.value)).or_default();
@@ -295,7 +297,7 @@ impl<'h> Search<'h> {
         true
     }
 
-    /// Remembers the operations that blocked the best path.
+    /// Remembers the operations that blocked the path with the most returned operations.
     fn note_stuck(&mut self) {
         let taken = self.known.order.len() - self.known.left;
         if self.stuck.1.is_empty() || taken > self.stuck.0 {
@@ -306,15 +308,15 @@ impl<'h> Search<'h> {
     }
 }
 
-/// Operations, and those of them that have taken effect.
+/// Operations, with a mark for each that has taken effect.
 struct SearchState {
-    /// Places of the operations in the history, ordered by invocation.
+    /// Indices of the operations in the history, ordered by invocation.
     order: Vec<usize>,
-    /// One bit for each place in `order`. It is set if the operation has taken effect.
+    /// One bit for each index in `order`. The bit is set if the operation has taken effect.
     bits: Vec<u64>,
-    /// The first place whose bit is not set.
+    /// First index whose bit is not set.
     first: usize,
-    /// The number of places whose bit is not set.
+    /// Number of indices whose bit is not set.
     left: usize,
 }
 
@@ -332,7 +334,7 @@ impl SearchState {
         self.bits[place / 64] >> (place % 64) & 1 == 1
     }
 
-    /// Returns the places whose bit is not set.
+    /// Returns the indices whose bit is not set.
     fn rest(&self) -> impl Iterator<Item = usize> {
         (self.first..self.order.len()).filter(|&place| !self.has(place))
     }
@@ -351,8 +353,9 @@ impl SearchState {
         self.first = self.first.min(place);
     }
 
-    /// Returns the first place whose bit is not set, and the bits behind it up to the last one that
-    /// is set. All earlier bits are set, so that a state of a long history is short.
+    /// Returns the first index whose bit is not set, and the bits from there up to the last one
+    /// that is set. All earlier bits are set, so this form is short even for a state of a long
+    /// history.
     fn chosen(&self) -> (usize, Set) {
         let mut behind = self.order.len() - self.left - self.first;
         let mut mask = u64::MAX << (self.first % 64);
@@ -369,13 +372,13 @@ impl SearchState {
     }
 }
 
-/// Returns true if `set` contains all of `part`; both have the same length.
+/// Returns true if `set` contains all bits of `part`. Both have the same length.
 fn contains(set: &[u64], part: &[u64]) -> bool {
     set.iter().zip(part).all(|(set, part)| part & !set == 0)
 }
 
-/// Returns true if two operations of unknown outcome do the same. It ignores `applied`, which has
-/// no meaning for them.
+/// Returns true if two operations of unknown outcome are the same, apart from `applied`, which is
+/// meaningless for them.
 fn same_effect(one: &RegisterEvent, other: &RegisterEvent) -> bool {
     let asked = |event: &RegisterEvent| match *event {
         RegisterEvent::Swap { from, to, .. } => (Some(from), to),

@@ -1,48 +1,50 @@
 //! Adjusts the comparisons of one study for their number.
 //!
 //! Suppose that a study has ten points with three metrics each, judged one by one at 3 %. Six in
-//! ten such studies without any difference would report one. So one metric at one point is
-//! *primary* and keeps the whole 3 %. All others are secondary, and their p values are adjusted by
-//! Holm's method (1979, "A simple sequentially rejective multiple test procedure"). Then the
-//! probability that any of them is falsely called different is at most 3 %, for any dependence
-//! between them. Several contenders at the primary point are adjusted among themselves in the same
-//! way.
+//! ten such studies without any difference would still report one. So one metric at one point is
+//! *primary* and keeps the whole 3 %. All other comparisons are secondary, and their p values are
+//! adjusted by Holm's method (1979, "A simple sequentially rejective multiple test procedure").
+//! Then the probability that any secondary comparison is falsely called different is at most 3 %,
+//! for any dependence between the comparisons. Several contenders at the primary point are adjusted
+//! among themselves in the same way.
 //!
-//! Equivalence is not adjusted. It is asserted at 2.5 % a side. An interval is within the margin
-//! only by chance if the true difference is larger than the margin.
+//! Equivalence is not adjusted. It is asserted at 2.5 % a side. If the true difference is larger
+//! than the margin, the interval is within the margin only by chance.
 
 use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 
-/// Finding of one comparison, judged together with the others.
+/// Finding of one comparison, judged together with the other comparisons of the study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdjustedFinding {
     /// Finding of the comparison.
     pub finding: Finding,
-    /// The p value. `None` with one block a side.
+    /// The p value of the comparison alone. `None` with one block a side.
     pub p: Option<f64>,
     /// The p value, adjusted for the comparisons of its family.
     pub p_adjusted: Option<f64>,
-    /// See [`Comparison::could_see`], at the adjusted level.
+    /// Smallest difference that the comparison could have detected, at the adjusted level. See
+    /// [`Comparison::could_see`].
     pub could_see: Option<f64>,
-    /// See [`Comparison::blocks_to_settle`], at the adjusted level.
+    /// Number of blocks that decides the comparison, at the adjusted level. See
+    /// [`Comparison::blocks_to_settle`].
     pub blocks_to_settle: Option<usize>,
 }
 
 /// Expected number of false findings if no variants differed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FalseFindings {
-    /// Number of comparisons with an interval: only these can show a difference.
+    /// Number of comparisons that have an interval. Only these can show a difference.
     pub compared: usize,
-    /// Number of primary comparisons among them.
+    /// Number of primary comparisons among those with an interval.
     pub primary: usize,
-    /// Expected number if each comparison were judged alone.
+    /// Expected number of false findings if each comparison were judged alone.
     pub one_by_one: f64,
-    /// Upper bound of the expected number with the adjustment: one level for each of the two
-    /// families.
+    /// Upper bound of the expected number of false findings with the adjustment: one level for each
+    /// of the two families.
     pub expected: f64,
 }
 
-/// Judges the comparisons of a study. The flag is true for a primary comparison.
+/// Judges the comparisons of a study. In each pair, the flag is true for a primary comparison.
 pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, FalseFindings) {
     let p: Vec<Option<f64>> = comparisons.iter().map(|(seen, _)| seen.p()).collect();
     let mut adjusted = p.clone();
@@ -58,7 +60,7 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, F
     }
     let with_p = comparisons.iter().zip(p).zip(adjusted);
     let judged = with_p.map(|(((seen, is_primary), p), p_adjusted)| {
-        // Holm's first step, the strictest level that a comparison can get.
+        // The first step of Holm's method has the strictest level that a comparison can get.
         let level = DIFFERENCE_LEVEL / sizes[usize::from(*is_primary)].max(1) as f64;
         AdjustedFinding {
             finding: seen.finding(p_adjusted),
@@ -79,15 +81,15 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, F
     (judged.collect(), chances)
 }
 
-/// Returns a flag for each descriptive comparison: true if it differs significantly, adjusted for
-/// their number, and by more than its margin.
+/// Returns a flag for each descriptive comparison. The flag is true if the ratio differs
+/// significantly from 1, adjusted for the number of comparisons, and by more than the margin.
 pub fn differing(comparisons: &[Comparison]) -> Vec<bool> {
     let p: Vec<f64> = comparisons.iter().map(|one| one.p().unwrap_or(1.0)).collect();
     let judged = comparisons.iter().zip(holm(&p));
     judged.map(|(one, p)| p <= DIFFERENCE_LEVEL && one.is_beyond_margin()).collect()
 }
 
-/// Returns Holm's adjusted p values, in the order given.
+/// Returns the p values adjusted by Holm's method, in the given order.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
@@ -119,7 +121,8 @@ mod tests {
             &holm(&[0.003, 0.011, 0.04, 0.2]),
             &[0.012, 0.033, 0.08, 0.2],
         );
-        // The values come in any order, never fall, and are at most 1.
+        // The adjusted values come in any order. By rising p value, they never fall, and are at
+        // most 1.
         close(
             &holm(&[0.2, 0.04, 0.003, 0.011]),
             &[0.2, 0.08, 0.012, 0.033],
@@ -180,8 +183,9 @@ mod tests {
             let (judged, _) = judge_all(&all);
             called += u32::from(judged.iter().any(|one| one.finding.is_difference()));
         }
-        // Judged one by one, it would be 1 - 0.97^30 = 60 %. Binomial, 400 at 3 %: above 21 in 1 of
-        // 200.
+        // Judged one by one, the probability would be 1 - 0.97^30 = 60 %. The number of studies
+        // with a false finding is binomial (400 studies at 3 %), and above 21 in 1 of 200
+        // simulations.
         assert!(called <= 21, "{called} of {studies}");
     }
 }

@@ -4,36 +4,37 @@
 //! order statistics is far too short. The method is Woodruff's (1952, "Confidence intervals for
 //! medians and other position measures") with the variance of a ratio over clusters. For each
 //! block, it counts the operations that took longer than the estimated quantile. The spread of
-//! these counts over the blocks gives the standard error of the *share* above, autocorrelation
-//! included (see [`mod@crate::autocorrelation`]). It is never taken as less than the binomial one.
-//! The interval of the share is computed on the logit scale, since a small share has a skewed error
-//! and cannot fall below zero. The two shares at its ends are converted back to values by the
-//! merged histogram.
+//! these counts over the blocks determines the standard error of the *share* above, autocorrelation
+//! included (see [`mod@crate::autocorrelation`]). This error is never taken as less than the
+//! binomial one. The interval of the share is computed on the logit scale, because a small share
+//! has a skewed error and cannot fall below zero. The merged histogram then converts the two ends
+//! of that interval back to latencies.
 //!
-//! The values are those of one population, which is followed beyond the window's end: operations
-//! that ended in the drain belong to the last block. A percentile that is only a lower bound has no
-//! interval, and neither has one whose upper end would be a lower bound.
+//! The latencies belong to one population, whose operations are followed beyond the end of the
+//! window: operations that ended in the drain belong to the last block. A percentile that is only a
+//! lower bound has no interval, and neither has a percentile if the upper end of its interval would
+//! be a lower bound.
 
 use crate::autocorrelation::{self, Estimate, INCIDENTS_MORE, VALUES_MIN};
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
-/// Percentiles that every series shows: name in records, quantile.
+/// Percentiles that every series shows, each with its name in records and its quantile.
 pub const QUANTILES: [(&str, f64); 4] =
     [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
-/// Minimum number of values above a quantile for an interval: with fewer, the tail is a list of
-/// incidents.
+/// Minimum number of values above a quantile for an interval. With fewer values, the tail is a list
+/// of incidents.
 pub const VALUES_ABOVE_MIN: f64 = 100.0;
-/// Maximum half-width of an interval on the logit scale. Beyond it the odds of the ends differ by
-/// more than e⁴, for example if the whole tail is in one block of twenty.
+/// Maximum half-width of an interval on the logit scale. Above this width, the odds of the two ends
+/// differ by more than e⁴, for example because the whole tail is in one block of twenty.
 const LOGIT_HALF_MAX: f64 = 2.0;
-/// Number of blocks at which they are joined in pairs. 32 blocks are enough to estimate their
-/// spread (see [`mod@crate::autocorrelation`]). A run of any length then fits in about 3 MB a
-/// histogram.
+/// Number of blocks at which neighbouring blocks are joined in pairs. 32 blocks are enough to
+/// estimate the spread between blocks (see [`mod@crate::autocorrelation`]). A run of any length
+/// then fits in about 3 MB for each kind of histogram.
 const BLOCKS_MAX: usize = 64;
 const _: () = assert!(BLOCKS_MAX.is_multiple_of(2), "joined blocks must be whole");
 
-/// Histograms of one kind in one window.
+/// Histograms of one kind of operation in one window, in blocks.
 #[derive(Clone, Debug)]
 pub struct Blocks {
     times: Times,
@@ -43,8 +44,8 @@ pub struct Blocks {
     intervals_in_last: usize,
 }
 
-/// Pairs of value in ns and count, by value, of the used buckets. A whole histogram takes 290 kB,
-/// which is too large for each block.
+/// Pairs of latency in ns and count, ordered by latency, for the buckets that are not empty. A
+/// whole histogram takes 290 kB, which is too large for each block.
 type Block = Vec<(u64, u64)>;
 
 impl Default for Blocks {
@@ -54,7 +55,7 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Returns blocks without values.
+    /// Returns an empty list of blocks.
     pub fn new() -> Blocks {
         Blocks {
             times: Times::default(),
@@ -64,12 +65,12 @@ impl Blocks {
         }
     }
 
-    /// Adds the histogram of the next interval; intervals have the same length.
+    /// Adds the histogram of the next interval. All intervals must have the same length.
     pub fn push(&mut self, interval: &Histogram) {
         self.push_times(interval, &Histogram::new());
     }
 
-    /// Adds the next interval: known values, and lower bounds of unknown values.
+    /// Adds the next interval, with known values and with lower bounds of unknown values.
     pub fn push_times(&mut self, known: &Histogram, censored: &Histogram) {
         self.times.add(known, censored);
         let values = joined(&values_of(known), &values_of(censored));
@@ -87,7 +88,7 @@ impl Blocks {
         self.intervals_in_last = 1;
     }
 
-    /// Adds values of operations that ended after the last interval and still belong to the window.
+    /// Adds the values of operations that ended after the last interval but belong to the window.
     pub fn push_drain(&mut self, known: &Histogram, censored: &Histogram) {
         self.times.add(known, censored);
         let values = joined(&values_of(known), &values_of(censored));
@@ -108,8 +109,8 @@ impl Blocks {
     }
 
     /// Returns the 95 % confidence interval of quantile `q`, in ns. `None` with fewer than
-    /// [`VALUES_ABOVE_MIN`] values above it, or with fewer than five blocks. Also `None` if so few
-    /// blocks contain the tail, or may contain it, that its end has no bound.
+    /// [`VALUES_ABOVE_MIN`] values above the quantile, or with fewer than five blocks. Also `None`
+    /// if so few blocks contain the tail, or may contain it, that the interval has no upper bound.
     pub fn quantile_ci95_ns(&self, q: f64) -> Option<[u64; 2]> {
         let merged = self.times.all();
         let count = merged.count() as f64;
@@ -127,8 +128,8 @@ impl Blocks {
         if share <= 0.0 || share >= 1.0 || fewer.max(more) > LOGIT_HALF_MAX {
             return None;
         }
-        // The interval is centred on q itself, because the histogram's steps can shift the actual
-        // share above the value.
+        // The interval is centred on q itself, because the buckets of the histogram can shift the
+        // actual share above the value.
         let logit = ((1.0 - q) / q).ln();
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
         // If more values are above the estimate, the true quantile is higher.
@@ -140,8 +141,8 @@ impl Blocks {
         Some([merged.quantile_ns(low), merged.quantile_ns(high)])
     }
 
-    /// Returns true if the interval of quantile `q` rests on few incidents: blocks with far more
-    /// values above the quantile than most.
+    /// Returns true if the interval of quantile `q` depends on few incidents: blocks that have far
+    /// more values above the quantile than most other blocks.
     pub fn has_few_incidents(&self, q: f64) -> bool {
         let all = self.times.all();
         let value = all.quantile_ns(q);
@@ -157,8 +158,8 @@ impl Blocks {
         often > 1.0 - q
     }
 
-    /// Returns the distances by which the share of values above a value may be smaller and larger,
-    /// on the logit scale.
+    /// Returns the distances, on the logit scale, by which the true share of values above `value`
+    /// may be smaller and larger.
     fn half_widths(&self, spread: &Estimate, share: f64) -> [f64; 2] {
         let count = self.times.all().count() as f64;
         let per_block = count / self.blocks.len() as f64;
@@ -169,7 +170,8 @@ impl Blocks {
             .map(|clustered| (clustered / per_block).max(binomial) / odds)
     }
 
-    /// Returns, for each block, its number of values above `value` minus its expected `share`.
+    /// Returns, for each block, the number of values above `value` minus the number expected from
+    /// `share`.
     fn excess(&self, value: u64, share: f64) -> Vec<f64> {
         let excess = self.blocks.iter().map(|block| {
             let all: u64 = block.iter().map(|(_, count)| count).sum();
@@ -185,7 +187,7 @@ impl Blocks {
         self.intervals_per_block
     }
 
-    /// Calls `of` for each complete block that has values, in order.
+    /// Calls `of` for each complete block that contains values, in order.
     pub fn each(&self, of: impl Fn(&[(u64, u64)]) -> f64) -> Vec<f64> {
         let is_whole = self.intervals_in_last == self.intervals_per_block;
         let whole = self.blocks.len().saturating_sub(usize::from(!is_whole));
@@ -205,7 +207,7 @@ impl Blocks {
             .collect()
     }
 
-    /// Returns the names of the [`QUANTILES`] whose interval rests on few incidents.
+    /// Returns the names of the [`QUANTILES`] whose intervals depend on few incidents.
     pub fn few_incidents(&self) -> Vec<String> {
         let few =
             |&(_, q): &(&str, f64)| self.quantile_ci95_ns(q).is_some() && self.has_few_incidents(q);
@@ -214,7 +216,8 @@ impl Blocks {
     }
 }
 
-/// Returns quantile `q` of a block (values in ns with their counts, in rising order), in ms.
+/// Returns quantile `q` of a block, in ms. A block contains values in ns with their counts, in
+/// rising order.
 pub fn quantile_ms(block: &[(u64, u64)], q: f64) -> f64 {
     let all: u64 = block.iter().map(|(_, count)| count).sum();
     let rank = (all as f64 * q).ceil().max(1.0) as u64;
@@ -226,7 +229,7 @@ pub fn quantile_ms(block: &[(u64, u64)], q: f64) -> f64 {
     reaches.next().map_or(0.0, |(ns, _)| *ns as f64 / 1e6)
 }
 
-/// Returns the mean of a block, in ms.
+/// Returns the mean of the values of a block, in ms.
 pub fn mean_ms(block: &[(u64, u64)]) -> f64 {
     let all: u64 = block.iter().map(|(_, count)| count).sum();
     let sum: f64 = block.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum();
@@ -245,7 +248,7 @@ fn values_of(histogram: &Histogram) -> Block {
         .collect()
 }
 
-/// Merges two blocks, by value.
+/// Merges two blocks into one, ordered by value.
 fn joined(left: &[(u64, u64)], right: &[(u64, u64)]) -> Block {
     let mut all: Block = Vec::with_capacity(left.len() + right.len());
     all.extend_from_slice(left);

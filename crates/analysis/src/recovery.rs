@@ -4,12 +4,12 @@
 //! Invariants: every statement needs a level from intervals before the fault, without the effects
 //! of other faults. A recovery time needs consecutive normal intervals of [`HOLD_S`] in total.
 //!
-//! Seconds vary without a fault, too. So an interval is outside of its level only if it is worse by
-//! more than [`WITHIN`] and by more than [`DEVIATIONS`] standard deviations of the intervals before
-//! the fault. A stretch is normal again under two conditions. As few of its intervals are outside
-//! as before the fault. And two medians are near the level: the median of the stretch, and the
-//! median of its first [`FIRST`] intervals. Near means within [`WITHIN`], or within two standard
-//! errors of such a median if that is more.
+//! Intervals also vary without a fault. So an interval is outside of its level only if it is worse
+//! by more than [`WITHIN`] and by more than [`DEVIATIONS`] standard deviations of the intervals
+//! before the fault. A period is normal again under two conditions. First, it has no more intervals
+//! outside than the period before the fault had. Second, two medians are near the level: the median
+//! of the period, and the median of its first [`FIRST`] intervals. Near means within [`WITHIN`], or
+//! within two standard errors of such a median if that is more.
 
 mod peers_view;
 mod return_to_normal;
@@ -22,29 +22,31 @@ pub use return_to_normal::{BaselineLevel, ReturnTime};
 use return_to_normal::{IntervalSeries, Worse};
 use serde::{Deserialize, Serialize};
 
-/// Share of its level within which a series counts as normal.
+/// Share of its level by which a series may be worse and still count as normal.
 pub const WITHIN: f64 = 0.05;
 /// Time for which a series must be normal without interruption, s.
 pub const HOLD_S: f64 = 30.0;
 /// Standard deviations from the median beyond which an interval is outside of its level. In 3 % of
-/// series, one of 30 normal values lies that far away, and a machine's seconds have longer tails.
+/// series, one of 30 normal values lies that far away, and the distribution of measured seconds has
+/// longer tails.
 pub const DEVIATIONS: f64 = 4.0;
-/// Number of first intervals of a stretch whose median must be normal too. Without this rule, a
-/// shallow dip would end half a stretch too early.
+/// Number of intervals at the start of a period whose median must be normal too. Without this rule,
+/// a shallow dip would appear to end half a period too early.
 pub const FIRST: usize = 5;
-/// Minimum number of intervals for a level: the deviation of fewer intervals is almost meaningless.
+/// Minimum number of intervals for a level, because the deviation of fewer intervals is almost
+/// meaningless.
 pub const BEFORE_MIN: usize = 10;
-/// Maximum number of intervals for a level, counted back from the fault: an hour ago shows little
-/// about now.
+/// Maximum number of intervals for a level, counted back from the fault. Older intervals say little
+/// about the moment of the fault.
 pub const BEFORE_MAX: usize = 300;
-/// Maximum share by which single intervals may differ from a level: beyond it, noise would hide
-/// even a full stop.
+/// Maximum share by which single intervals may differ from a level. With more noise, even a
+/// complete stop would not stand out.
 pub const NOISE_MAX: f64 = 0.8;
 
-/// Minimum length of an interval that has a rate of its own, s.
+/// Minimum length of an interval for which a rate is computed, in seconds.
 const WHOLE_S: f64 = 0.5;
 
-/// One interval of the measured window, all whole kinds together.
+/// One interval of the measured window, for all kinds of operations together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slice {
     /// Start, s since the trial's start line.
@@ -58,7 +60,7 @@ pub struct Slice {
     pub p99_ms: Option<f64>,
     /// Number of operations that failed.
     pub failed: u64,
-    /// Number of repeated attempts after a failed one.
+    /// Number of repeated attempts after a failed attempt.
     pub retries: u64,
     /// Number of lost connections.
     pub connections_lost: u64,
@@ -78,21 +80,23 @@ pub struct FaultTimes {
 /// Schedule of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadSchedule {
-    /// Closed loop: an operation begins when another ends. The target loses the operations that it
-    /// does not do.
+    /// Closed loop: an operation begins when another one ends. An operation that the target does
+    /// not do is lost.
     Closed,
-    /// At a rate: operations that were late are done later, and then throughput rises above normal.
+    /// Open loop at a rate: operations that are late are done later, and throughput is then above
+    /// normal.
     Rate,
 }
 
 /// Effect of one fault, and the recovery from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovery {
-    /// End of the observation, s: the next fault's injection, or the end of the window.
+    /// End of the observation, in seconds since the trial's start line: the injection of the next
+    /// fault, or the end of the window.
     pub until_s: f64,
-    /// Indexes of the other faults that were active at the same time.
+    /// Indexes of the other faults whose effects overlapped with this fault's.
     pub beside: Vec<usize>,
-    /// Level before the fault, or the reason why there is none.
+    /// Level before the fault, or the reason why no level is known.
     pub before: Result<Before, String>,
     /// Loss of throughput.
     pub dip: Option<Dip>,
@@ -107,11 +111,11 @@ pub struct Recovery {
 /// Level before a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Before {
-    /// Indexes of the level's intervals.
+    /// Indexes of the intervals that form the level.
     pub slices: Vec<usize>,
-    /// Successful operations per second.
+    /// Median of successful operations per second.
     pub ops_per_s: BaselineLevel,
-    /// p99 of the intervals, ms.
+    /// Median of the p99 of the intervals, ms.
     pub p99_ms: Option<BaselineLevel>,
 }
 
@@ -121,15 +125,15 @@ pub struct Before {
 pub struct Dip {
     /// Operations per second in the worst interval.
     pub lowest_ops_per_s: f64,
-    /// Start of that interval, s since the injection.
+    /// Start of the worst interval, in seconds since the injection.
     pub lowest_at_s: f64,
     /// Share of the level that was missing in the worst interval; 0 if no interval was outside of
     /// the level.
     pub depth: f64,
     /// Length of all intervals outside of the level, s.
     pub seconds: f64,
-    /// Operations missing in these intervals. At a rate, operations that were done later are
-    /// subtracted.
+    /// Number of operations missing in the intervals outside of the level. In an open loop,
+    /// operations that were done later are subtracted.
     pub lost_ops: f64,
 }
 
@@ -137,7 +141,8 @@ pub struct Dip {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Returns {
-    /// Counted from the injection: a cluster may recover while the fault is still active.
+    /// Times counted from the injection, because a cluster may recover while the fault is still
+    /// active.
     pub injected: ReturnTime,
     /// Counted from the healing, if the fault was healed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,9 +152,10 @@ pub struct Returns {
 /// First symptom that clients noticed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FirstSymptom {
-    /// Time from the injection to the end of the interval with the symptom, s: an upper limit.
+    /// Time from the injection to the end of the interval that shows the symptom, in seconds. It is
+    /// an upper limit.
     pub within_s: f64,
-    /// Symptom that the client saw.
+    /// Symptom that the client noticed.
     pub by: ClientSymptom,
 }
 
@@ -161,7 +167,7 @@ measure::word_enum! {
         Confirmed = "confirmed",
         /// The fault was not observed, or its target did not heal.
         Mismatch = "mismatch",
-        /// The target could not be observed.
+        /// No observation of the target was possible.
         #[default]
         Inconclusive = "inconclusive",
     }
@@ -176,11 +182,11 @@ measure::word_enum! {
         Waiting = "waiting",
         /// The target is whole, as observed before the injection.
         Checked = "checked",
-        /// The injection begins.
+        /// The injection of the fault begins.
         Injecting = "injecting",
-        /// A part of a longer fault is done.
+        /// One step of a longer fault is done.
         Acted = "acted",
-        /// A part of the fault cannot be done.
+        /// One step of the fault cannot be done.
         NotActed = "not-acted",
         /// All nodes of the target were up before the healing.
         Back = "back",
@@ -188,7 +194,7 @@ measure::word_enum! {
         Seen = "seen",
         /// The fault was not observed in time, or could not be injected.
         Unseen = "unseen",
-        /// The healing begins.
+        /// The healing of the fault begins.
         Healing = "healing",
         /// All nodes of the target were observed to be up again.
         Whole = "whole",
@@ -208,27 +214,27 @@ measure::word_enum! {
 measure::word_enum! {
     /// A symptom that a client can notice.
     pub enum ClientSymptom {
-        /// More lost connections than in any interval of the level before.
+        /// More connections were lost than in any interval of the level.
         LostConnections = "connections_lost",
-        /// More errors than in any interval of the level before.
+        /// More operations failed than in any interval of the level.
         Errors = "errors",
-        /// More retries than in any interval of the level before.
+        /// More attempts were repeated than in any interval of the level.
         Retries = "retries",
-        /// Throughput outside of its level.
+        /// Throughput was outside of its level.
         Throughput = "throughput",
-        /// p99 outside of its level.
+        /// p99 was outside of its level.
         Latency = "p99",
     }
 }
 
 impl Slice {
-    /// Returns true if the interval is long enough for a rate of its own: the last interval of a
+    /// Returns true if the interval is long enough for a rate, because the last interval of a
     /// window may be very short.
     fn is_whole(&self) -> bool {
         self.seconds() >= WHOLE_S
     }
 
-    /// Returns the length, s.
+    /// Returns the length of the interval, in seconds.
     pub fn seconds(&self) -> f64 {
         self.to_s - self.from_s
     }
@@ -253,7 +259,7 @@ impl FaultTimes {
         }
     }
 
-    /// Returns the time at which the fault was over, if known; otherwise infinity.
+    /// Returns the time at which all nodes were up again, if known; otherwise infinity.
     fn over_s(&self) -> f64 {
         self.whole_s.or(self.healing_s).unwrap_or(f64::INFINITY)
     }
@@ -321,8 +327,8 @@ fn fault_recovery(
 }
 
 impl Recovery {
-    /// Returns the time until which the fault affected the load, s. Infinity if no end was
-    /// observed.
+    /// Returns the time until which the fault affected the load, in seconds. Infinity if its end
+    /// was not observed.
     fn over_s(&self, fault: &FaultTimes) -> f64 {
         let healed = |returns: &Option<Returns>| returns.as_ref()?.healed?.back_s;
         match (fault.healing_s, healed(&self.throughput), healed(&self.p99)) {
@@ -335,7 +341,7 @@ impl Recovery {
 /// Returns the level before a fault.
 ///
 /// # Errors
-/// The series has no level. The error gives the reason as a sentence.
+/// The series has no level. The error contains the reason as a sentence.
 fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<Before, String> {
     let is_free = |slice: &Slice| {
         let hit = |[from_s, to_s]: &[f64; 2]| slice.from_s < *to_s && slice.to_s > *from_s;
@@ -393,7 +399,7 @@ fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns
     }
 }
 
-/// A count of an interval.
+/// Returns one of the counters of an interval.
 type Count = fn(&Slice) -> u64;
 
 /// Returns the first symptom that clients could notice.

@@ -1,4 +1,4 @@
-//! Judges if a number meets a requirement, by its interval.
+//! Judges whether a number meets a requirement, by its interval.
 //!
 //! A requirement is met or missed only if the whole 95 % interval is on one side of the limit. So
 //! at most 2.5 in 100 requirements that are just met count as missed. If the interval contains the
@@ -12,7 +12,7 @@ use measure::Known;
 const NORMAL_Z: f64 = 1.959_964;
 
 measure::word_enum! {
-    /// Metric with a requirement, by its key in a study.
+    /// Metric to which a requirement applies, by its key in a study.
     #[derive(Default, PartialOrd, Ord)]
     pub enum RequiredMetric {
         /// Median of latency, ms.
@@ -28,11 +28,11 @@ measure::word_enum! {
         /// Throughput, operations per second.
         #[default]
         OpsPerS = "ops_per_s",
-        /// Ratio of a variant to its baseline; higher is better.
+        /// Ratio of a variant to its baseline. Higher is better.
         Ratio = "ratio",
-        /// Ratio of the run's throughput to that of an earlier run; higher is better.
+        /// Ratio of the run's throughput to that of an earlier run. Higher is better.
         NotWorseOpsPerS = "not_worse_than.ops_per_s",
-        /// Ratio of an earlier run's p99 to this run's p99; higher is better.
+        /// Ratio of an earlier run's p99 to this run's p99. Higher is better.
         NotWorseP99Ms = "not_worse_than.p99_ms",
     }
 }
@@ -45,7 +45,7 @@ impl RequiredMetric {
     }
 }
 
-/// Limit of a number.
+/// Limit that a requirement sets for a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// The number may not exceed this limit.
@@ -58,18 +58,18 @@ measure::word_enum! {
     /// Result for a requirement.
     #[derive(Default)]
     pub enum RequirementResult {
-        /// The whole interval is within the limit.
+        /// The whole interval is within the limit: the requirement is met.
         Met = "met",
-        /// The whole interval is beyond the limit.
+        /// The whole interval is beyond the limit: the requirement is missed.
         Missed = "missed",
-        /// The interval contains the limit, or no interval was computed.
+        /// The interval contains the limit, or no interval could be computed.
         #[default]
         Untold = "untold",
     }
 }
 
 impl Limit {
-    /// Returns the direction of the limit.
+    /// Returns the direction of the limit, as a word.
     pub fn bound(self) -> Bound {
         match self {
             Limit::AtMost(_) => Bound::AtMost,
@@ -84,7 +84,7 @@ impl Limit {
         }
     }
 
-    /// Judges a number. If it is only a lower bound, its interval has no upper end.
+    /// Judges a number. If the number is only a lower bound, its interval has no upper end.
     pub fn judge(self, value: Known, interval: Option<[f64; 2]>) -> RequirementResult {
         let [low, high] = match (value, interval) {
             (Known::Exactly(_), Some(interval)) => interval,
@@ -104,8 +104,7 @@ impl Limit {
 
 /// Returns the 95 % interval of a share, observed as `part` of `all` (Wilson 1927, "Probable
 /// inference, the law of succession, and statistical inference"). `None` if `all` is 0. The
-/// interval assumes independent operations. So for several blocks, [`block_interval`] is needed
-/// too.
+/// interval assumes independent operations. So several blocks also need [`block_interval`].
 pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
     if all == 0 {
         return None;
@@ -130,7 +129,7 @@ pub fn block_interval(values: &[f64]) -> Option<[f64; 2]> {
     autocorrelation::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp))
 }
 
-/// Returns the shortest interval that contains both.
+/// Returns the shortest interval that contains both intervals.
 pub fn hull(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
     [one[0].min(other[0]), one[1].max(other[1])]
 }
@@ -152,7 +151,8 @@ mod tests {
             (least, exactly, Some([10.0, 12.0]), RequirementResult::Met),
             (least, exactly, Some([9.0, 12.0]), RequirementResult::Untold),
             (least, exactly, Some([8.0, 9.9]), RequirementResult::Missed),
-            // A lower bound can certainly exceed a maximum, but never meet it.
+            // If the value is a lower bound, it can certainly exceed a maximum, but can never
+            // certainly be below it.
             (
                 Limit::AtMost(9.0),
                 at_least,
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn shares_have_the_interval_of_the_tables() {
-        // Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I,
-        // method 3.
+        // The expected values come from Newcombe 1998, "Two-sided confidence intervals for the
+        // single proportion", table I, method 3.
         for (part, all, low, high) in [
             (81, 263, 0.2553, 0.3662),
             (15, 148, 0.0624, 0.1605),
@@ -194,7 +194,8 @@ mod tests {
         assert_eq!(block_interval(&[1.0, 2.0]), None);
         assert_eq!(block_interval(&[1.0, 0.0, 2.0]), None);
         let [low, high] = block_interval(&[9.0, 10.0, 11.0]).unwrap();
-        // Student's t with two degrees of freedom: 4.303 × 0.1006 ÷ √3 around the log of 9.966.
+        // The interval is 4.303 × 0.1006 ÷ √3 around the logarithm of 9.966, with Student's t for
+        // two degrees of freedom.
         assert!(
             (low - 7.76).abs() < 0.02 && (high - 12.80).abs() < 0.02,
             "{low} {high}"

@@ -2,21 +2,21 @@
 //!
 //! The estimator is that of Hodges and Lehmann (1963, "Estimates of location based on rank tests"):
 //! the median of the means of all pairs of values. Its interval is that of Wilcoxon's signed ranks.
-//! Reports show it next to the ratio. It decides nothing, and removes no block. Only the rules of
-//! validity may exclude a trial, and they do not look at its result.
+//! Reports show this ratio next to the actual one. It does not decide anything, and removes no
+//! block. Only the rules of validity may exclude a trial, and they do not look at its result.
 
 use crate::autocorrelation;
 
-/// Robust ratio, which reports show if one block differs.
+/// Robust ratio, which reports show if one block differs from the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Robust {
     /// Index of the pair that differs most.
     pub at: usize,
-    /// Its distance in robust deviations (distance from the median ÷ 1.4826 MAD).
+    /// Distance of the differing pair in robust deviations (distance from the median ÷ 1.4826 MAD).
     pub z: f64,
-    /// Ratio without the influence of this pair.
+    /// Ratio without the influence of the differing pair.
     pub ratio: f64,
-    /// Interval of that ratio, by signed ranks.
+    /// Interval of the robust ratio, by signed ranks.
     pub interval: [f64; 2],
     /// Coverage of the interval: at least 95 %.
     pub covers: f64,
@@ -24,10 +24,11 @@ pub struct Robust {
 
 /// Number of robust deviations above which a block counts as different.
 const Z_MIN: f64 = 5.0;
-/// Minimum number of pairs: with five, the smallest p value of signed ranks is 6 %.
+/// Minimum number of pairs. With five pairs, the smallest p value of signed ranks is 6 %, which is
+/// above 5 %.
 const PAIRS_MIN: usize = 6;
-/// Maximum distance. If all other values are equal, any other value is infinitely far away, and a
-/// record cannot hold infinity.
+/// Maximum distance that is reported. If all other values are equal, any other value is infinitely
+/// far away, and a record cannot contain infinity.
 const Z_MOST: f64 = 1e6;
 /// Maximum number of pairs for the exact distribution of signed ranks. For more pairs, the normal
 /// distribution is used.
@@ -59,8 +60,8 @@ pub fn beside(logs: &[f64]) -> Option<Robust> {
     })
 }
 
-/// Returns how many of the sorted means are beyond each end of the interval, and the interval's
-/// coverage.
+/// Returns the number of sorted means that are beyond each end of the interval, and the coverage of
+/// the interval.
 fn signed_ranks(pairs: usize) -> (usize, f64) {
     let all = pairs * (pairs + 1) / 2;
     if pairs > EXACT_MAX {
@@ -71,7 +72,8 @@ fn signed_ranks(pairs: usize) -> (usize, f64) {
             0.95,
         );
     }
-    // For each sum, the share of the 2^n combinations of signs whose positive ranks have this sum.
+    // Element `sum` is the share of the 2^n combinations of signs whose positive ranks have this
+    // sum.
     let mut shares = vec![0.0; all + 1];
     shares[0] = 1.0;
     for rank in 1..=pairs {
@@ -107,7 +109,7 @@ mod tests {
         close(seen.interval[0], 0.9046, 5e-5);
         close(seen.interval[1], 1.0580, 5e-5);
         close(seen.covers, 0.961, 5e-4);
-        // The interval still includes the mean that decides its end.
+        // The mean at the end of the interval is still part of the interval.
         close(autocorrelation::mean(&logs).exp(), 1.0130, 5e-5);
     }
 
@@ -124,7 +126,7 @@ mod tests {
 
     #[test]
     fn signed_ranks_are_those_of_the_tables() {
-        // Critical values of Wilcoxon (1945) at 5 %, two-sided, for 6 to 12 and 20 pairs.
+        // Critical values of Wilcoxon (1945) for 6 to 12 pairs and for 20 pairs, at 5 %, two-sided.
         for (pairs, critical) in [
             (6, 0),
             (7, 2),
@@ -137,7 +139,7 @@ mod tests {
         ] {
             assert_eq!(signed_ranks(pairs).0, critical, "{pairs}");
         }
-        // The normal distribution continues where the exact one ends.
+        // The normal distribution agrees with the exact distribution where it replaces it.
         let (counted, beyond) = (signed_ranks(60).0 as f64, signed_ranks(61).0 as f64);
         assert!(
             beyond > counted && beyond < counted * 1.05,

@@ -1,11 +1,11 @@
-//! Measures how throughput grows with the units of a machine: cores, L3 groups, NUMA nodes or
-//! sockets.
+//! Measures how throughput grows with the number of units of a machine: cores, L3 groups, NUMA
+//! nodes or sockets.
 //!
 //! X(N) is the throughput with N units in use. x1 = X(1) is the throughput of one unit alone, with
 //! the same CPUs, memory and flags. E(N) = X(N) ÷ (N x1) is the efficiency: 1 if N units do N times
-//! as much as one. Three efficiencies have names. They follow Talreja et al., "Performance Scaling
-//! of Cassandra on High-Thread Count Servers", ICPE 2019. That paper gives 98 % and 90 % for one
-//! machine, and does not say to which ratio the second number refers:
+//! as much as one unit. Three efficiencies have names. They follow Talreja et al., "Performance
+//! Scaling of Cassandra on High-Thread Count Servers", ICPE 2019. That paper states 98 % and 90 %
+//! for one machine, and does not say to which ratio the second number refers:
 //!
 //! - within a socket: X(one socket full) ÷ (n x1), n units on a socket;
 //! - of the system: X(machine full) ÷ (S n x1), S sockets;
@@ -16,7 +16,7 @@
 //! machine idle. If the unit then has a higher clock rate, every efficiency is too low by the same
 //! factor.
 //!
-//! [`fits`] has the curves through the points, and [`models`] their formulas.
+//! [`fits`] contains the curves through the points, and [`models`] their formulas.
 
 pub mod fits;
 pub mod models;
@@ -28,15 +28,16 @@ use crate::least_squares;
 use fits::{Fit, NoBest, NoFit};
 pub use models::Model;
 
-/// Measurements with one number of units.
+/// Measurements with one number of units in use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Units in use, on all sockets together.
+    /// Number of units in use, on all sockets together.
     pub units: u32,
-    /// Number of sockets that they are on.
+    /// Number of sockets that contain the units.
     pub sockets: u32,
-    /// Units on each of these sockets. Empty if each has the same number. The list is required if
-    /// units fill the sockets one after the other: 6 units may be 3 and 3, or 4 and 2.
+    /// Units on each of these sockets. Empty if each socket has the same number. The list is
+    /// required if units fill the sockets one after the other, because 6 units may be 3 and 3, or 4
+    /// and 2.
     pub split: Vec<u32>,
     /// Throughput by block, op/s. `None` if the trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
@@ -54,11 +55,11 @@ pub struct MachineSize {
 /// A ratio of throughputs from the same blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// The ratio of geometric means.
+    /// Ratio of geometric means.
     pub value: f64,
-    /// 95 % confidence interval. `None` with one block.
+    /// 95 % confidence interval of the ratio. `None` with one block.
     pub ci95: Option<[f64; 2]>,
-    /// Number of blocks that have both sides.
+    /// Number of blocks that contain both sides of the ratio.
     pub blocks: usize,
 }
 
@@ -66,18 +67,18 @@ measure::word_enum! {
     /// An efficiency with a name.
     #[derive(Default)]
     pub enum EfficiencyOf {
-        /// X(one socket full) ÷ (its units × x1).
+        /// Within a socket: X(one socket full) ÷ (units of the socket × x1).
         #[default]
         Socket = "socket",
-        /// X(machine full) ÷ (all units × x1).
+        /// Of the system: X(machine full) ÷ (all units × x1).
         System = "system",
-        /// X(machine full) ÷ (sockets × X(one socket full)).
+        /// Across sockets: X(machine full) ÷ (sockets × X(one socket full)).
         Cross = "cross",
     }
 }
 
 measure::word_enum! {
-    /// Part of a machine that the units fill. Only the parts in this list have a named improvement.
+    /// Part of a machine that the units fill. Only these parts have a named improvement.
     pub enum SaturatedResource {
         /// One socket (I₁).
         Socket = "socket",
@@ -86,18 +87,18 @@ measure::word_enum! {
     }
 }
 
-/// Subject of a reason.
+/// Measurement that a reason refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// A single unit alone.
     Unit,
-    /// This number of units.
+    /// The measurement at this number of units.
     Point,
     /// One socket, full.
     Socket,
     /// All sockets, full.
     System,
-    /// The same number of units in the other arm.
+    /// The measurement at the same number of units in the arm that is compared.
     Other,
 }
 
@@ -106,22 +107,22 @@ pub enum Of {
 pub enum MissingRatio {
     /// The machine has one socket.
     OneSocket,
-    /// A socket is the unit.
+    /// A unit is a whole socket.
     UnitIsSocket,
-    /// The subject was not measured.
+    /// This measurement was not made.
     NotMeasured(Of),
-    /// The subject was measured, but none of its blocks can be used.
+    /// The measurement was made, but none of its blocks can be used.
     NotUsable(Of),
-    /// No block has both sides.
+    /// No block contains both sides of the ratio.
     NoCommonBlock,
 }
 
-/// Results of a point.
+/// Results for one number of units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointResults {
-    /// Units in use.
+    /// Number of units in use.
     pub units: u32,
-    /// Number of sockets that they are on.
+    /// Number of sockets that contain the units.
     pub sockets: u32,
     /// Units on each socket. `None` if the units do not divide evenly and their distribution is
     /// unknown.
@@ -130,28 +131,28 @@ pub struct PointResults {
     pub blocks: usize,
     /// Mean throughput, op/s. `None` without a usable block.
     pub ops_per_s: Option<f64>,
-    /// Its 95 % confidence interval. `None` with fewer than three blocks.
+    /// 95 % confidence interval of the mean. `None` with fewer than three blocks.
     pub ops_per_s_ci95: Option<[f64; 2]>,
-    /// X(N) ÷ x1.
+    /// Speed-up compared with one unit: X(N) ÷ x1.
     pub speed_up: Result<Ratio, MissingRatio>,
-    /// X(N) ÷ (N x1).
+    /// Efficiency: X(N) ÷ (N x1).
     pub efficiency: Result<Ratio, MissingRatio>,
 }
 
-/// Analysis of one arm under one load.
+/// Analysis of one arm of the study under one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleUp {
     /// Machine of the measurement.
     pub machine: MachineSize,
-    /// The points, in their original order.
+    /// Results for each number of units, in the original order.
     pub points: Vec<PointResults>,
     /// Efficiency within a socket.
     pub socket: Result<Ratio, MissingRatio>,
-    /// Efficiency of the system, against one unit.
+    /// Efficiency of the system, relative to one unit.
     pub system: Result<Ratio, MissingRatio>,
-    /// Efficiency across sockets: of the system, against one socket.
+    /// Efficiency across sockets: the system, relative to one socket.
     pub cross: Result<Ratio, MissingRatio>,
-    /// Curves through the points, or the reason why there are none.
+    /// Curves through the points, or for each the reason why it is missing.
     pub fits: Vec<(Model, Result<Fit, NoFit>)>,
     /// Curve with the lowest AICc, or the reason why no curve is the best.
     pub best: Result<Model, NoBest>,
@@ -160,21 +161,22 @@ pub struct ScaleUp {
 /// Comparison of two arms with the same number of units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Improvement {
-    /// Units in use.
+    /// Number of units in use.
     pub units: u32,
-    /// Number of sockets that the contender's units are on.
+    /// Number of sockets that contain the contender's units.
     pub sockets: u32,
-    /// Number of sockets that the baseline's units are on.
+    /// Number of sockets that contain the baseline's units.
     pub baseline_sockets: u32,
-    /// Part of the machine that the contender's units fill: [`Of::Socket`], whose ratio is I₁,
-    /// [`Of::System`], whose ratio is I₂, or else [`Of::Point`].
+    /// Part of the machine that the contender's units fill. The ratio of [`Of::Socket`] is I₁, that
+    /// of [`Of::System`] is I₂. Any other number of units is [`Of::Point`].
     pub fills: Of,
     /// Contender ÷ baseline.
     pub ratio: Result<Ratio, MissingRatio>,
 }
 
 impl Point {
-    /// Returns the number of units on each socket in use. `None` if it is unknown or differs.
+    /// Returns the number of units on each socket in use. `None` if the number is unknown or
+    /// differs between sockets.
     pub fn per_socket(&self) -> Option<u32> {
         match self.split()?.as_slice() {
             [first, rest @ ..] if rest.iter().all(|units| units == first) => Some(*first),
@@ -182,7 +184,7 @@ impl Point {
         }
     }
 
-    /// Returns the units on each socket in use, if known.
+    /// Returns the units on each socket in use, if the distribution is known.
     pub fn split(&self) -> Option<Vec<u32>> {
         let (units, sockets) = (self.units, self.sockets);
         if self.split.is_empty() {
@@ -208,8 +210,8 @@ impl Point {
 }
 
 impl MachineSize {
-    /// Returns the part of the machine that these units fill, if they are on this number of
-    /// sockets.
+    /// Returns the part of the machine that these units fill, given the number of sockets that
+    /// contain them.
     pub fn fills(self, units: u32, sockets: u32) -> Of {
         match (units, sockets) {
             (0, _) | (_, 0) => Of::Point,
@@ -226,7 +228,7 @@ impl MachineSize {
 }
 
 /// Analyses the points of one arm under one load. `metric` is the metric of throughput. For results
-/// of a search, it has the step of the search's grid.
+/// of a search, it contains the step of the search's grid.
 pub fn read(points: &[Point], machine: MachineSize, metric: Metric) -> ScaleUp {
     let unit = find(points, Of::Unit, |point| point.units == 1);
     let fits = fits::fits(points, machine);
@@ -242,9 +244,9 @@ pub fn read(points: &[Point], machine: MachineSize, metric: Metric) -> ScaleUp {
     }
 }
 
-/// Compares the contender with the baseline at each number of units that both have. Blocks of both
-/// are pairs, so the two must have alternated. If an arm has these units on several numbers of
-/// sockets, only equal numbers of sockets are compared.
+/// Compares the contender with the baseline at each number of units that both have. Blocks of the
+/// two arms are pairs, so the arms must have been interleaved. If an arm has the same units on
+/// several numbers of sockets, only equal numbers of sockets are compared.
 pub fn improvements(
     baseline: &[Point],
     contender: &[Point],
@@ -323,7 +325,7 @@ fn filling(points: &[Point], machine: MachineSize, what: Of) -> Result<&Point, M
     })
 }
 
-/// Returns the first point of this kind that can be used.
+/// Returns the first usable point that fills this part of the machine.
 fn find(points: &[Point], what: Of, is: impl Fn(&Point) -> bool) -> Result<&Point, MissingRatio> {
     let such = || points.iter().filter(|point| is(point));
     match (such().next(), such().find(|point| point.is_usable())) {
@@ -341,7 +343,8 @@ fn usable(point: &Point, what: Of) -> Result<&Point, MissingRatio> {
     }
 }
 
-/// Returns the throughput of `of` ÷ (`times` × that of `to`), in the same blocks.
+/// Returns the ratio of the throughput of `of` to `times` the throughput of `to`, from the same
+/// blocks.
 fn ratio(to: &Point, of: &Point, times: f64, metric: Metric) -> Result<Ratio, MissingRatio> {
     let pairs: Vec<(f64, f64)> = to
         .ops_per_s

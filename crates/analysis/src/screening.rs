@@ -1,29 +1,30 @@
-//! Screens many settings at once to find the important settings.
+//! Screens many settings at once to find those that matter.
 //!
-//! Each setting has two values, and each run has one of them for every setting. So every run
-//! contributes to every setting: the error of an effect is that of all runs, not of two. The
-//! designs are the fractional factorials 2^(7−4) and 2^(8−4) (Box and Hunter 1961) and the twelve
-//! runs of Plackett and Burman (1946). A design may be folded over: it runs again with all signs
-//! inverted (Box and Wilson 1951). This separates main effects from the effects of two settings
-//! together.
+//! Each setting has two values, and each run uses one of the two values of every setting. So every
+//! run contributes to the effect of every setting: the error of an effect is that of a mean over
+//! all runs, not over two. The designs are the fractional factorials 2^(7−4) and 2^(8−4) (Box and
+//! Hunter 1961) and the twelve runs of Plackett and Burman (1946). A design may be folded over: it
+//! runs again with all signs inverted (Box and Wilson 1951). This separates main effects from the
+//! effects of two settings together.
 //!
 //! No run is repeated, so the runs do not measure an error. Lenth's method (1989, "Quick and easy
-//! analysis of unreplicated factorials") estimates it from the small effects, most of which are
-//! only noise. An effect is *active* if it is larger than every noise effect in 95 % of screenings.
-//! It is *possible* if it is larger than 95 % of single noise effects. A screening chooses settings
-//! to confirm, and confirms nothing.
+//! analysis of unreplicated factorials") estimates the error from the small effects, most of which
+//! are only noise. An effect is *active* if it is larger than every noise effect in 95 % of
+//! screenings. It is *possible* if it is larger than 95 % of single noise effects. A screening
+//! chooses settings for a confirming run. It does not confirm any effect itself.
 
 use crate::autocorrelation;
 
-/// Minimum and maximum number of settings. With fewer, running every combination is as cheap. For
-/// more, this module has no design.
+/// Minimum and maximum number of settings. With fewer settings, running every combination is as
+/// cheap. For more settings, this module has no design.
 pub const SETTINGS: [usize; 2] = [4, 11];
-/// Maximum number of settings that one run confirms, because it measures every combination of them.
+/// Maximum number of settings that one confirming run covers, because it measures every combination
+/// of them.
 pub const CONFIRM_MAX: usize = 3;
-/// Multiple of the first estimate of the deviation above which an effect is not noise.
+/// Multiple of the first estimate of the deviation above which an effect is not considered noise.
 const TRIM: f64 = 2.5;
-/// Factor from the median of absolute normal values to their standard deviation (1.4826), as Lenth
-/// rounds it.
+/// Factor that converts the median of absolute normal values to their standard deviation (1.4826),
+/// as rounded by Lenth.
 const MEDIAN_TO_DEVIATION: f64 = 1.5;
 
 measure::word_enum! {
@@ -31,21 +32,22 @@ measure::word_enum! {
     pub enum Design {
         /// 2^(7−4): eight runs, up to seven settings.
         Eight = "2^(7-4)",
-        /// Plackett and Burman: twelve runs, up to eleven settings.
+        /// Plackett and Burman's design: twelve runs, up to eleven settings.
         Twelve = "Plackett-Burman 12",
-        /// 2^(8−4): sixteen runs, up to eight settings, with separate main effects.
+        /// 2^(8−4): sixteen runs, up to eight settings, with main effects separate from effects of
+        /// two settings.
         Sixteen = "2^(8-4)",
-        /// [`Design::Eight`], then the same with all signs inverted.
+        /// The runs of [`Design::Eight`], then the same runs with all signs inverted.
         EightFolded = "2^(7-4), folded over",
-        /// [`Design::Twelve`], then the same with all signs inverted.
+        /// The runs of [`Design::Twelve`], then the same runs with all signs inverted.
         TwelveFolded = "Plackett-Burman 12, folded over",
     }
 }
 
 impl Design {
     /// Returns the smallest design for a number of settings. `None` if the number is outside
-    /// [`SETTINGS`]. Also `None` for eight settings with folding: their main effects are separate
-    /// without it.
+    /// [`SETTINGS`]. Also `None` for eight settings with folding, because the design for eight
+    /// settings separates main effects without folding.
     pub fn smallest(settings: usize, fold: bool) -> Option<Design> {
         match (settings, fold) {
             (4..=7, false) => Some(Design::Eight),
@@ -74,12 +76,12 @@ impl Design {
     }
 
     /// Returns the sign of every contrast in every run. The contrasts of settings come first. The
-    /// others belong to no setting, and show noise and interactions. Any two contrasts are
+    /// other contrasts belong to no setting, and show noise and interactions. Any two contrasts are
     /// orthogonal.
     pub fn signs(self) -> Vec<Vec<i8>> {
         match self {
-            // The products of one letter and of three come first. So with four settings, no main
-            // effect is mixed with that of a pair.
+            // The single letters and the product of all three come first. So with four settings, no
+            // main effect is mixed with the effect of a pair.
             Design::Eight => factorial(3, &[0b001, 0b010, 0b100, 0b111, 0b011, 0b101, 0b110]),
             Design::Sixteen => factorial(
                 4,
@@ -95,8 +97,8 @@ impl Design {
     }
 }
 
-/// Returns every combination of this number of letters. A contrast is the product of the letters in
-/// its mask.
+/// Returns the signs of all contrasts in every combination of this number of letters. A contrast is
+/// the product of the letters in its mask.
 fn factorial(letters: u32, masks: &[u32]) -> Vec<Vec<i8>> {
     let sign = |run: u32, mask: &u32| match (!run & mask).count_ones() % 2 {
         0 => 1,
@@ -115,8 +117,8 @@ fn plackett_burman() -> Vec<Vec<i8>> {
     runs
 }
 
-/// Returns the runs, then the same with all signs inverted. Each run has every contrast, then the
-/// same contrasts with equal signs in both halves.
+/// Returns the runs, followed by the same runs with all signs inverted. Each run contains every
+/// contrast, and after that the same contrasts with equal signs in both halves.
 fn folded(runs: &[Vec<i8>]) -> Vec<Vec<i8>> {
     let half = |sign: i8| {
         runs.iter().map(move |run| {
@@ -144,14 +146,14 @@ pub fn effects(design: Design, values: &[f64]) -> Option<Vec<f64>> {
     Some((0..signs[0].len()).map(of).collect())
 }
 
-/// Sizes of effects that are only noise.
+/// Sizes that effects of pure noise rarely exceed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LenthMargin {
     /// Pseudo standard error.
     pub pse: f64,
-    /// Margin of error: a single noise effect is larger in 5 % of cases.
+    /// Margin of error, which a single noise effect exceeds in 5 % of cases.
     pub me: f64,
-    /// Simultaneous margin of error: some noise effect is larger in 5 % of screenings.
+    /// Simultaneous margin of error, which any noise effect exceeds in 5 % of screenings.
     pub sme: f64,
 }
 
@@ -159,18 +161,18 @@ measure::word_enum! {
     /// Judgement of a setting's effect.
     #[derive(Default)]
     pub enum Activity {
-        /// Larger than every noise effect in 95 % of screenings.
+        /// The effect is larger than every noise effect in 95 % of screenings.
         Active = "active",
-        /// Larger than 95 % of single noise effects.
+        /// The effect is larger than 95 % of single noise effects.
         Possible = "possible",
-        /// Not larger than noise.
+        /// The effect is not larger than noise.
         #[default]
         Silent = "silent",
     }
 }
 
 impl LenthMargin {
-    /// Computes the sizes from all effects of a design, assuming that most of them are noise.
+    /// Computes the margins from all effects of a design, assuming that most of them are noise.
     pub fn from_effects(effects: &[f64]) -> LenthMargin {
         let sizes: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
         let guess = MEDIAN_TO_DEVIATION * autocorrelation::median(&sizes);
@@ -225,7 +227,7 @@ mod tests {
         }
     }
 
-    /// In some designs, main effects are separate from the effects of two settings together.
+    /// Only some designs separate main effects from the effects of two settings together.
     #[test]
     fn pairs_of_settings_are_mixed_as_the_design_says() {
         let leak = |design: Design, settings: usize| {
@@ -284,7 +286,8 @@ mod tests {
         for design in ALL {
             let signs = design.signs();
             for _ in 0..runs {
-                // The second setting gains 20 %, at 2 % noise; no other setting has an effect.
+                // The second setting raises the value by about 20 %, with 2 % noise. No other
+                // setting has an effect.
                 let value = |run: &Vec<i8>| {
                     (0.1 * f64::from(run[1])).exp() * (0.02 * chance.normal()).exp()
                 };
@@ -299,8 +302,8 @@ mod tests {
         }
         let all = runs * ALL.len() as u32;
         assert!(found * 100 >= all * 97, "{found} of {all}");
-        // 5 % of screenings. Depending on the number of effects, Lenth's margin is slightly too
-        // strict or too loose.
+        // The nominal rate is 5 % of screenings. Depending on the number of effects, Lenth's margin
+        // is slightly too strict or too loose.
         assert!(false_ones * 100 <= all * 8, "{false_ones} of {all}");
     }
 

@@ -1,17 +1,19 @@
-//! Looks at a comparison while its blocks arrive, without inflating the error rate.
+//! Evaluates a comparison while its blocks arrive, without inflating the error rate.
 //!
 //! Suppose that a study looks at a 95 % interval after each block, and stops when the interval
 //! excludes 1. By the twelfth block, this study calls 18 % of equal variants different. Two ways of
 //! looking keep their level:
 //!
-//! - [`Looks::Repeated`]: if the least and the most blocks were stated before the first. Every look
-//!   is at one constant nominal level (Pocock 1977, "Group sequential methods in the design and
-//!   analysis of clinical trials"). It is chosen so that all intervals together hold the truth with
-//!   the overall level (repeated confidence intervals: Jennison and Turnbull 1989). The path of t
-//!   statistics does not depend on mean or variance, so the levels are a table ([`levels`]).
-//! - [`Looks::Anytime`]: if blocks are added after the result is known. The t interval of Lai
-//!   (1976, "On confidence sequences") with g = 1, as in Wang and Ramdas (2023) and Lindon and
-//!   others (2022). It holds at every number of blocks at once, and takes one to three blocks more.
+//! - [`Looks::Repeated`] is for studies that state the minimum and the maximum number of blocks
+//!   before the first one. Every look is at one constant nominal level (Pocock 1977, "Group
+//!   sequential methods in the design and analysis of clinical trials"). This level is chosen so
+//!   that all intervals together contain the true value with the overall level (repeated confidence
+//!   intervals: Jennison and Turnbull 1989). The path of t statistics does not depend on mean or
+//!   variance, so the levels are a table ([`levels`]).
+//! - [`Looks::Anytime`] is for blocks that are added after the result is known. It uses the t
+//!   interval of Lai (1976, "On confidence sequences") with g = 1, as in Wang and Ramdas (2023) and
+//!   Lindon and others (2022). The interval is valid at every number of blocks at once, and takes
+//!   one to three blocks more.
 //!
 //! Invariant: min, max and g never depend on measurements; min and max come from the study.
 
@@ -26,22 +28,22 @@ use crate::autocorrelation;
 /// Times at which the run evaluates a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
-    /// Once, when all blocks are complete.
+    /// The run evaluates it once, when all blocks are complete.
     #[default]
     Once,
-    /// After each block from the `min`-th to the `max`-th.
+    /// The run evaluates it after each block from the `min`-th to the `max`-th.
     Repeated {
-        /// Blocks before the first look.
+        /// Number of blocks before the first look.
         min: usize,
-        /// Blocks at the last look.
+        /// Number of blocks at the last look.
         max: usize,
     },
-    /// At any time, as often as desired.
+    /// The run may evaluate it at any time, as often as desired.
     Anytime,
 }
 
 impl Looks {
-    /// Returns the word in records: `once`, `repeated`, `anytime`.
+    /// Returns the word in records: `once`, `repeated` or `anytime`.
     pub fn name(self) -> &'static str {
         match self {
             Looks::Once => "once",
@@ -51,7 +53,7 @@ impl Looks {
     }
 
     /// Returns the half-width of the two-sided interval at an overall `level` with `blocks` blocks,
-    /// in standard errors. `None` if no interval is finite, or before the first look.
+    /// in standard errors. `None` before the first look, or if the interval is not finite.
     pub fn reach(self, level: f64, blocks: usize, freedom: f64) -> Option<f64> {
         let of_t = |level: f64| autocorrelation::t_quantile(1.0 - level / 2.0, freedom);
         match self {
@@ -63,8 +65,8 @@ impl Looks {
         }
     }
 
-    /// Returns the two-sided p value of a t statistic, over all of the looks. `None` before the
-    /// first look.
+    /// Returns the two-sided p value of a t statistic, adjusted for all of the looks. `None` before
+    /// the first look.
     pub fn p(self, t: f64, blocks: usize, freedom: f64) -> Option<f64> {
         let once = || 2.0 * autocorrelation::t_above(t, freedom);
         match self {
@@ -74,7 +76,8 @@ impl Looks {
         }
     }
 
-    /// Returns the nominal level of an interval for an overall `level`. `None` if there is none.
+    /// Returns the nominal level of an interval for an overall `level`. `None` if this way of
+    /// looking has no nominal level.
     pub fn nominal(self, level: f64) -> Option<f64> {
         match self {
             Looks::Once => Some(level),
@@ -84,7 +87,8 @@ impl Looks {
     }
 }
 
-/// Scale of the mixture. It is chosen before any data exists, and suits an end near a dozen blocks.
+/// Scale of the mixture (g). It is chosen before any data exists, and suits comparisons that end
+/// near a dozen blocks.
 const G: f64 = 1.0;
 
 /// Returns the logarithm of the e value of a t statistic of `blocks` pairs (Lindon and others
@@ -96,7 +100,8 @@ fn anytime_log_e(t: f64, blocks: usize) -> f64 {
     share.ln() / 2.0 + n / 2.0 * (squared.ln_1p() - (share * squared).ln_1p())
 }
 
-/// Returns the t at which that e value is 1 ÷ `level`. `None` if no t reaches it.
+/// Returns the t statistic at which the e value is 1 ÷ `level`. `None` if no t reaches this e
+/// value.
 fn anytime_reach(blocks: usize, level: f64) -> Option<f64> {
     let n = blocks as f64;
     let share = G / (G + n);
@@ -104,13 +109,13 @@ fn anytime_reach(blocks: usize, level: f64) -> Option<f64> {
     (blocks > 1 && root > share).then(|| ((n - 1.0) * (1.0 - root) / (root - share)).sqrt())
 }
 
-/// Returns true if most blocks of a comparison were lost. The loss then selects the remaining
-/// blocks, as with a load at its limit. Also, the order of the two sides is then no longer
-/// balanced.
+/// Returns true if most blocks of a comparison were lost. The remaining blocks are then not a
+/// random selection, for example because blocks fail at a load near the limit. Also, the order of
+/// the two sides is no longer balanced.
 pub fn too_few_blocks(used: usize, planned: usize, looks: Looks) -> bool {
     match looks {
         Looks::Once => used * 2 < planned,
-        // The number of such blocks was meant to be decisive.
+        // The study intended this number of blocks to be decisive.
         Looks::Repeated { .. } | Looks::Anytime => planned.saturating_sub(used) * 3 > planned,
     }
 }

@@ -1,24 +1,24 @@
-//! Reads a sweep: the best point, the point at which latency exceeded a bound, and the point of
-//! saturation.
+//! Interprets a sweep: finds the best point, the point at which latency exceeded a bound, and the
+//! point of saturation.
 //!
-//! The knee is the point beyond which more load gains little. The gain of a step depends on its
-//! length. So this module uses the *elasticity*, d ln throughput ÷ d ln load. It is 1 if throughput
-//! grows as the load does, and 0 if it does not grow. The fit covers **all** points from the knee
-//! on. The upper end of the elasticity must be small, not only its estimate. So one noisy pair
-//! decides nothing. A sweep of 64, 65, … 70 threads, whose steps are shorter than its noise, has no
-//! detectable knee.
+//! The knee is the point beyond which more load gains little. The gain of a step depends on the
+//! length of the step. So this module uses the *elasticity*, d ln throughput ÷ d ln load. It is 1
+//! if throughput grows as the load does, and 0 if it does not grow. The fit covers **all** points
+//! from the knee on. The upper end of the elasticity must be small, not only its estimate. So a
+//! single noisy pair of points decides nothing. A sweep of 64, 65, … 70 threads, whose steps are
+//! shorter than its noise, has no detectable knee.
 
 use crate::autocorrelation;
 use measure::Known;
 
-/// One step of a sweep, from lowest to highest load.
+/// One step of a sweep. Steps are ordered from the lowest to the highest load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepStep {
     /// Load on the axis: threads, or op/s.
     pub load: f64,
     /// Achieved throughput, block by block.
     pub ops_per_s: Vec<f64>,
-    /// p99 latency of all its operations, ms.
+    /// p99 latency of all operations of the step, ms.
     pub p99_ms: Known,
     /// Usability of the step.
     pub state: State,
@@ -27,59 +27,63 @@ pub struct SweepStep {
 /// Usability of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Throughput and latency.
+    /// Both throughput and latency are usable.
     Kept,
-    /// Throughput only: the target did less than the client offered, because it could not do more
-    /// (open loop). Its latency grows as long as the trial lasts.
+    /// Only the throughput is usable: the target did less than the client offered, because it could
+    /// not do more (open loop). Its latency grows as long as the trial lasts.
     Saturated,
-    /// Nothing: the trial is invalid or missing.
+    /// The step is not usable: the trial is invalid or missing.
     Unusable,
 }
 
 /// The point beyond which more load gains little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knee {
-    /// The knee is at this point: the last before throughput stops growing while p99 grows.
+    /// The knee is at this point. It is the last point before throughput stops growing while p99
+    /// grows.
     At(usize),
     /// There is no knee: throughput still grows at the end.
     Growing,
-    /// Unknown: the load grows by too little, or the noise is too large.
+    /// The knee is unknown: the load grows by too little, or the noise is too large.
     Untold,
 }
 
-/// Reading of a sweep. The values are indexes of points. It skips unusable points.
+/// Results of a sweep. The values are indexes of points. Unusable points are skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Highest throughput of the points that kept up, or of the saturated points if none kept up.
+    /// Point with the highest throughput among those that kept up, or among the saturated points if
+    /// none kept up.
     pub best: Option<usize>,
-    /// Highest throughput whose p99 is certainly within the bound. `None` without a bound.
+    /// Point with the highest throughput whose p99 is certainly within the bound. `None` without a
+    /// bound.
     pub best_within_bound: Option<usize>,
-    /// Highest throughput whose p99 is only known as a lower bound. `None` unless it exceeds
-    /// `best_within_bound`.
+    /// Point with the highest throughput whose p99 is only known as a lower bound. `None` unless
+    /// its throughput exceeds that of `best_within_bound`.
     pub untold_within_bound: Option<usize>,
     /// First point that is saturated, or whose p99 is certainly above the bound.
     pub first_over_bound: Option<usize>,
-    /// First saturated point, if all later points are saturated too.
+    /// First saturated point. `None` unless all later points are saturated as well.
     pub saturated_from: Option<usize>,
     /// The knee of the sweep.
     pub knee: Knee,
-    /// True if the best point is the last usable one: the peak may be beyond the sweep.
+    /// True if the best point is the last usable one, so that the peak may be beyond the sweep.
     pub best_is_last: bool,
 }
 
-/// Elasticity below which more load gains too little: doubling the load gains less than a tenth.
+/// Elasticity below which more load gains too little: doubling the load then gains less than a
+/// tenth.
 const ELASTICITY_MIN: f64 = 0.1375;
-/// Minimum elasticity of p99. It must grow at least with the square root of the load; otherwise the
-/// target is not full.
+/// Minimum elasticity of p99. On a target at its limit, p99 must grow at least with the square root
+/// of the load.
 const LATENCY_ELASTICITY_MIN: f64 = 0.5;
-/// Factor by which the load must grow beyond a knee. Over a shorter range, noise is larger than any
-/// gain.
+/// Minimum factor by which the load must grow beyond a knee. Over a shorter range, noise is larger
+/// than any gain.
 const RANGE_MIN: f64 = 2.0;
 /// Smallest assumed deviation of trials of one point on a quiet machine, as a share. It is half of
-/// the margin of throughput, because 95 % of trials are within two deviations. Points with one
-/// block cannot show their deviation.
+/// the margin of throughput, because 95 % of trials are within two deviations. The deviation cannot
+/// be estimated for points with one block.
 const TRIAL_DEVIATION_MIN: f64 = 0.015;
-/// One-sided 5 %.
+/// Quantile of a one-sided test at 5 %.
 const ONE_SIDED: f64 = 0.95;
 
 impl SweepStep {
@@ -89,7 +93,7 @@ impl SweepStep {
     }
 }
 
-/// Reads a sweep. `p99_bound_ms` is the bound on latency, if there is one.
+/// Interprets a sweep. `p99_bound_ms` is the bound on latency, if there is one.
 pub fn read_sweep(points: &[SweepStep], p99_bound_ms: Option<f64>) -> Reading {
     let of = |state: State| -> Vec<usize> {
         (0..points.len()).filter(|&i| points[i].state == state).collect()
@@ -101,7 +105,7 @@ pub fn read_sweep(points: &[SweepStep], p99_bound_ms: Option<f64>) -> Reading {
     };
     let highest = |indexes: &[usize]| {
         indexes.iter().copied().max_by(|&a, &b| {
-            // The first of equal points has less load for the same throughput.
+            // Among equal points, the first has the lowest load for the same throughput.
             let (left, right) = (points[a].mean_ops_per_s(), points[b].mean_ops_per_s());
             left.total_cmp(&right).then(b.cmp(&a))
         })
@@ -136,7 +140,8 @@ fn saturated_from(kept: &[usize], saturated: &[usize]) -> Option<usize> {
 }
 
 fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usize]) -> Knee {
-    // An open loop in which the target falls behind shows its end by itself.
+    // In an open loop, the target falls behind at the end, so the knee is the last point before
+    // that.
     if let (Some(last), Some(_)) = (kept.last(), saturated_from(kept, saturated)) {
         return Knee::At(*last);
     }
@@ -158,7 +163,7 @@ fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usi
     }
 }
 
-/// Returns true if no load beyond the first of `tail` gains enough.
+/// Returns true if no load above that of the first point of `tail` gains enough.
 fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
     let (Some(first), Some(last)) = (tail.first(), tail.last()) else {
         return false;
@@ -167,7 +172,7 @@ fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
         return false;
     }
     let (slope, error) = elasticity(tail, noise);
-    // No later point exceeds the throughput that would justify the load.
+    // The throughput of no later point may justify its load.
     let pays = |point: &&SweepStep| {
         let gain = (point.mean_ops_per_s() / first.mean_ops_per_s()).ln();
         let needed = ELASTICITY_MIN * (point.load / first.load).ln();
@@ -180,15 +185,15 @@ fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
         && !tail[1..].iter().any(pays)
 }
 
-/// Returns true if p99 has certainly grown with the load. A lower bound suffices for the last
-/// point, but not for the first.
+/// Returns true if p99 has certainly grown with the load. A lower bound on p99 suffices for the
+/// last point, but not for the first.
 fn has_grown(first_ms: Known, last_ms: Known, load: f64) -> bool {
     let least = (last_ms.least() / first_ms.least()).ln();
     !first_ms.is_at_least() && least >= LATENCY_ELASTICITY_MIN * load
 }
 
-/// Returns true if throughput grows with the load over the last stretch that is long enough to
-/// decide this.
+/// Returns true if throughput grows with the load over the shortest range at the end that is long
+/// enough to decide this.
 fn still_grows(points: &[&SweepStep], noise: Noise) -> bool {
     let Some(last) = points.last() else {
         return false;
@@ -201,8 +206,8 @@ fn still_grows(points: &[&SweepStep], noise: Noise) -> bool {
     slope - noise.quantile() * error > ELASTICITY_MIN
 }
 
-/// Returns the elasticity over the points by least squares, and its standard error: from the noise
-/// of the points, or from their distances to the line, whichever is larger.
+/// Returns the elasticity over the points by least squares, and its standard error. The error comes
+/// from the noise of the points or from their distances to the line, whichever is larger.
 fn elasticity(points: &[&SweepStep], noise: Noise) -> (f64, f64) {
     let x: Vec<f64> = points.iter().map(|p| p.load.ln()).collect();
     let y: Vec<f64> = points.iter().map(|p| p.mean_ops_per_s().ln()).collect();
@@ -220,7 +225,7 @@ fn elasticity(points: &[&SweepStep], noise: Noise) -> (f64, f64) {
     (slope, (residual.max(known) / square).sqrt())
 }
 
-/// Noise of trials of one point.
+/// Noise between trials of one point.
 #[derive(Clone, Copy)]
 struct Noise {
     /// Standard deviation of the logarithm of one trial's throughput.
@@ -229,7 +234,7 @@ struct Noise {
 }
 
 impl Noise {
-    /// Pools the noise over all points with several blocks.
+    /// Pools the noise over all points that have several blocks.
     fn pooled(points: &[&SweepStep]) -> Noise {
         let (mut sum, mut freedom) = (0.0, 0.0);
         for point in points {
@@ -246,7 +251,7 @@ impl Noise {
         };
         Noise {
             deviation: seen.max(TRIAL_DEVIATION_MIN),
-            // The smallest assumed deviation is not an estimate.
+            // The smallest assumed deviation is not an estimate from the blocks.
             freedom: if seen > TRIAL_DEVIATION_MIN {
                 freedom
             } else {
@@ -255,7 +260,7 @@ impl Noise {
         }
     }
 
-    /// Returns the standard error of the logarithm of a point's mean.
+    /// Returns the standard error of the logarithm of a point's mean throughput.
     fn point_error(self, point: &SweepStep) -> f64 {
         self.deviation / (point.ops_per_s.len().max(1) as f64).sqrt()
     }

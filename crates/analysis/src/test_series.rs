@@ -1,5 +1,5 @@
-//! Known series for the tests: noise with a fixed seed, optionally autocorrelated, and servers that
-//! pause at random.
+//! Known series for the tests: noise with a fixed seed and optional autocorrelation, and servers
+//! that pause at random.
 
 #[expect(dead_code, reason = "workload's file, of which tests use a part")]
 #[path = "../../workload/src/random.rs"]
@@ -9,7 +9,7 @@ use crate::Blocks;
 use measure::Histogram;
 use random::Draws;
 
-/// Random draws that are the same everywhere.
+/// Generator of random draws that are the same on every machine.
 pub(crate) struct Chance(Draws);
 
 impl Chance {
@@ -28,7 +28,7 @@ impl Chance {
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// Returns a stationary AR(1) series: mean 0, variance 1, lag-1 correlation `phi`.
+    /// Returns a stationary AR(1) series with mean 0, variance 1 and lag-1 correlation `phi`.
     pub(crate) fn autocorrelated(&mut self, count: usize, phi: f64) -> Vec<f64> {
         let mut value = self.normal();
         let mut series = Vec::with_capacity(count);
@@ -40,7 +40,7 @@ impl Chance {
     }
 }
 
-/// A server that pauses: gaps and lengths are exponential.
+/// A server that pauses. The times between pauses and the lengths of pauses are exponential.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pauses {
     /// Mean time from the end of one pause to the start of the next, s.
@@ -49,7 +49,7 @@ pub(crate) struct Pauses {
     pub long_s: f64,
 }
 
-/// Seconds that the server runs before the window.
+/// Number of seconds for which the server runs before the window.
 const BEFORE_S: f64 = 30.0;
 
 impl Pauses {
@@ -58,7 +58,7 @@ impl Pauses {
         self.long_s / (self.every_s + self.long_s)
     }
 
-    /// Returns the begins and ends of the pauses in a window of `seconds` seconds.
+    /// Returns the start and end of each pause in a window of `seconds` seconds.
     fn draw(self, chance: &mut Chance, seconds: usize) -> Vec<(f64, f64)> {
         let mut at_s = -BEFORE_S;
         let mut pauses = Vec::new();
@@ -70,8 +70,8 @@ impl Pauses {
         pauses
     }
 
-    /// Returns the throughput of a closed loop, second by second: 1 without a pause, plus a noise
-    /// of 3 % with a correlation of 0.3.
+    /// Returns the throughput of a closed loop for each second: 1 without a pause, plus a noise of
+    /// 3 % with a correlation of 0.3.
     pub(crate) fn throughput(self, chance: &mut Chance, seconds: usize) -> Vec<f64> {
         let pauses = self.draw(chance, seconds);
         let noise = chance.autocorrelated(seconds, 0.3);
@@ -84,8 +84,8 @@ impl Pauses {
         noise.into_iter().enumerate().map(second).collect()
     }
 
-    /// Passes on the latencies of an open loop: exponential with a mean of 1 ms, plus the remainder
-    /// of a pause. Each comes with the second in which it ended.
+    /// Calls `see` for each operation of an open loop, with the second in which it ended and its
+    /// latency. The latency is exponential with a mean of 1 ms, plus the remainder of a pause.
     fn each(
         self,
         chance: &mut Chance,
@@ -105,7 +105,7 @@ impl Pauses {
         }
     }
 
-    /// Returns the latencies of one window, as measured.
+    /// Returns the latencies that a client measures in one window.
     pub(crate) fn window(self, chance: &mut Chance, seconds: usize, per_s: usize) -> Blocks {
         let mut by_end = vec![Histogram::new(); seconds + 1];
         self.each(chance, (seconds, per_s), &mut |second, ns| {
@@ -117,7 +117,7 @@ impl Pauses {
         blocks
     }
 
-    /// Returns the latencies of several hours together: the truth.
+    /// Returns the latencies of several hours together, as the true distribution.
     pub(crate) fn truth(self, chance: &mut Chance) -> Histogram {
         let mut all = Histogram::new();
         self.each(chance, (20_000, 50), &mut |_, ns| all.record(ns));

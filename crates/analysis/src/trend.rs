@@ -1,4 +1,4 @@
-//! Trends: Theil and Sen's slope, Mann and Kendall's test.
+//! Trends of series, by Theil and Sen's slope and by Mann and Kendall's test.
 //!
 //! Single outliers affect neither of them. They do affect least squares: one spike among twelve
 //! values turns a slope of 2.5 into 2.04. Invariant: correlated values count only as much as the
@@ -9,9 +9,9 @@ use crate::autocorrelation;
 /// A trend of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Change over the series by Theil and Sen's slope, as a share of its median.
+    /// Change over the series by Theil and Sen's slope, as a share of the median of the series.
     pub drift: f64,
-    /// Mann and Kendall's z: within ±1.645, the trend may be due to chance.
+    /// Mann and Kendall's z. Within ±1.645, the trend may be due to chance.
     pub z: f64,
     /// Number of values in the series.
     pub count: usize,
@@ -35,24 +35,25 @@ impl Trend {
     }
 }
 
-/// Two-sided 10 %: an overlooked trend in the warm-up costs more than an unnecessary second.
+/// Limit of z for a two-sided level of 10 %. An overlooked trend in the warm-up costs more than an
+/// unnecessary second.
 const Z_SIGNIFICANT: f64 = 1.645;
-/// Minimum number of values for which the normal distribution of S holds, and a trend as large as
-/// the scatter is found. Kendall 1975 and Gilbert 1987 give 10.
+/// Minimum number of values for which S is normally distributed, and for which a trend as large as
+/// the scatter is found. Kendall 1975 and Gilbert 1987 state 10.
 pub const VALUES_TO_TELL: usize = 10;
 
-/// Returns the trend of a series of equally spaced values. It takes O(n²) steps, so it suits up to
-/// a few thousand values. It assumes independent values, so it reports too many trends rather than
-/// too few.
+/// Returns the trend of a series of equally spaced values. The function takes O(n²) steps, so it
+/// suits up to a few thousand values. It assumes independent values. For correlated values, it
+/// therefore reports too many trends.
 pub fn trend(values: &[f64]) -> Trend {
     spaced_trend(values, independent)
 }
 
-/// Returns the trend of a series of correlated values. A trend of [`trend`] is often a slow swing:
-/// this happens in two of five AR(1) series of 60 values with a correlation of 0.6, and in 13 %
-/// with this function. The function corrects the variance by the autocorrelation of the ranks
-/// around the trend (Hamed and Rao 1998, "A modified Mann-Kendall trend test for autocorrelated
-/// data").
+/// Returns the trend of a series of correlated values. For such a series, [`trend`] often reports a
+/// slow swing as a trend. With 60 values of an AR(1) series and a correlation of 0.6, this happens
+/// in two of five series, but only in 13 % with this function. The function corrects the variance
+/// by the autocorrelation of the ranks around the trend (Hamed and Rao 1998, "A modified
+/// Mann-Kendall trend test for autocorrelated data").
 pub fn trend_of_correlated(values: &[f64]) -> Trend {
     spaced_trend(values, hamed_rao)
 }
@@ -75,21 +76,21 @@ pub struct Line {
     pub slope: f64,
     /// 95 % interval of the slope (Sen 1968). `None` with fewer than [`VALUES_TO_TELL`] points.
     pub ci95: Option<[f64; 2]>,
-    /// Kendall's S: number of rising pairs minus number of falling pairs.
+    /// Kendall's S: the number of rising pairs minus the number of falling pairs.
     pub s: f64,
-    /// Variance of S without a trend.
+    /// Variance of S for a series without a trend.
     pub variance: f64,
     /// Mann and Kendall's z.
     pub z: f64,
 }
 
 /// Returns the line through points with correlated values, in order; see [`trend_of_correlated`].
-/// Takes O(n²) steps.
+/// The function takes O(n²) steps.
 pub fn line(points: &[(f64, f64)]) -> Line {
     fitted(points, hamed_rao)
 }
 
-/// Returns the values at 0, 1, 2, ….
+/// Returns the values as points at 0, 1, 2, and so on.
 pub fn spaced(values: &[f64]) -> Vec<(f64, f64)> {
     let at = |(at, value): (usize, &f64)| (at as f64, *value);
     values.iter().enumerate().map(at).collect()
@@ -99,7 +100,8 @@ fn independent(_: &[f64]) -> f64 {
     1.0
 }
 
-/// Fits the line. `widening` gets the residuals, and returns the factor on the variance.
+/// Fits the line. `widening` receives the residuals, and returns the factor by which the variance
+/// is larger than for independent values.
 fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
     let count = points.len();
     let mut slopes = Vec::with_capacity(count * count.saturating_sub(1) / 2);
@@ -122,7 +124,7 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
         ci95: (count >= VALUES_TO_TELL).then(|| sen_ci95(&slopes, variance)).flatten(),
         s,
         variance,
-        // The usual correction for continuity: one step towards zero.
+        // This is the usual correction for continuity: S moves one step towards zero.
         z: if variance > 0.0 {
             (s - f64::signum(s) * f64::from(s != 0.0)) / variance.sqrt()
         } else {
@@ -131,13 +133,14 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
     }
 }
 
-/// Returns the slopes with the ranks (M ∓ 1.96 √variance) / 2, of M in rising order (Gilbert 1987,
-/// "Statistical Methods for Environmental Pollution Monitoring", 16.5). `None` if there are no such
-/// ranks. Equal values have one slope, which is certain.
+/// Returns the 95 % interval: the slopes with the ranks (M ∓ 1.96 √variance) / 2 among M slopes in
+/// rising order (Gilbert 1987, "Statistical Methods for Environmental Pollution Monitoring", 16.5).
+/// `None` if there are no such ranks. If all values are equal, there is one slope, which is
+/// certain.
 fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
     let half = autocorrelation::NORMAL_975 * variance.sqrt();
     let count = slopes.len() as f64;
-    // As ranks starting at 1, rounded outwards.
+    // Both ends are ranks starting at 1, rounded outwards.
     let low = ((count - half) / 2.0).floor();
     let high = ((count + half) / 2.0).ceil() + 1.0;
     let at = |rank: f64| slopes.get((rank - 1.0) as usize).copied();
@@ -168,7 +171,7 @@ fn hamed_rao(left: &[f64]) -> f64 {
         return 1.0;
     }
     let n = count as f64;
-    // A fitted line removes the correlation that a mean removes, twice.
+    // Fitting a line removes twice as much correlation as subtracting a mean does.
     let raw = autocorrelation::autocorrelation(&ranks(left), 1) + 1.0 / n;
     let rho = autocorrelation::unbiased(raw, count);
     let sum = (1..count).map(|lag| {
@@ -202,7 +205,7 @@ mod tests {
         let line: Vec<f64> = (0..11).map(|n| 100.0 + f64::from(n)).collect();
         let seen = trend(&line);
         assert!((seen.drift - 10.0 / 105.0).abs() < 1e-12);
-        // 55 rising pairs of 55; variance 11 · 10 · 27 / 18 = 165.
+        // All 55 pairs rise. The variance of S is 11 · 10 · 27 / 18 = 165.
         assert!((seen.z - 54.0 / 165.0_f64.sqrt()).abs() < 1e-12);
         let none = |count| Trend {
             drift: 0.0,
@@ -226,7 +229,8 @@ mod tests {
         assert_eq!((line.slope, line.s), (2.5, 50.0));
         assert_eq!(line.ci95, Some([2.0, 3.0]));
         assert!((line.variance - 212.67).abs() < 0.005);
-        // Gilbert 1987: ties of 2, 3 and 2 among 10: (10·9·25 − 2·1·9 − 3·2·11 − 2·1·9) / 18.
+        // Gilbert 1987 has ties of 2, 3 and 2 among 10 values: (10·9·25 − 2·1·9 − 3·2·11 − 2·1·9) /
+        // 18.
         let tied = [1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 4.0, 5.0, 6.0];
         assert!((variance_of_s(&tied) - (2250.0 - 18.0 - 66.0 - 18.0) / 18.0).abs() < 1e-9);
         assert_eq!(ranks(&[5.0, 1.0, 5.0, 9.0]), [2.5, 1.0, 2.5, 4.0]);
@@ -268,12 +272,13 @@ mod tests {
 
     #[test]
     fn six_values_cannot_tell_a_drift_from_chance() {
-        // A case from a real run: "drifted by 94 %, no more than chance".
+        // In a real run, these values were described as "drifted by 94 %, no more than chance".
         let six = [100.0, 60.0, 140.0, 150.0, 80.0, 190.0];
         let seen = trend_of_correlated(&six);
         assert!(!seen.is_significant() && seen.drift > 0.5, "{seen:?}");
         assert!(seen.is_untold(0.10));
-        // Ten values whose trend is chance, and six values without a drift, are not such cases.
+        // In ten values, the same trend is recognized as chance. Six values without a drift are not
+        // uncertain either.
         let ten = [
             100.0, 60.0, 140.0, 150.0, 80.0, 190.0, 100.0, 60.0, 140.0, 150.0,
         ];

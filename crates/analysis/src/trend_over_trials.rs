@@ -1,54 +1,57 @@
-//! Finds a trend over all trials of a run, in the order in which they ran: a node that warms up for
-//! the whole run, or one that becomes slower with every trial.
+//! Finds a trend over all trials of a run, in the order in which they ran. Such a trend shows a
+//! node that warms up for the whole run, or one that becomes slower with every trial.
 //!
 //! Trials are compared only with those of the same variant at the same load, so that neither a
 //! variant nor a load looks like a trend. The test is Kendall's, summed over the configurations
 //! (Hirsch, Slack and Smith 1982, "Techniques of trend analysis for monthly water quality data";
-//! they sum it over months). It uses the exact distribution of the sum, since a run has few trials
-//! of each. With two configurations of three trials each, chance alone makes all of them rise in 1
-//! of 36 cases.
+//! they sum it over months). The test uses the exact distribution of the sum, because a run has few
+//! trials of each configuration. With two configurations of three trials each, chance alone makes
+//! all of them rise in 1 of 36 cases.
 
 use crate::autocorrelation;
 
-/// One trial of a run, for the trend.
+/// One trial of a run, as input of the test for a trend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunStep {
-    /// Number of its configuration: trials are compared with those of the same number.
+    /// Number of the trial's configuration. Trials are compared with those that have the same
+    /// number.
     pub configuration: usize,
-    /// Time at which it ran, s since an arbitrary moment.
+    /// Time at which the trial ran, in seconds since an arbitrary moment.
     pub at_s: f64,
-    /// Its result: above 0.
+    /// Result of the trial, which must be above 0.
     pub value: f64,
 }
 
 /// Trend of the trials' results over a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunTrend {
-    /// Factor between the results at the run's end and at its beginning.
+    /// Factor between the results at the beginning of the run and at its end.
     pub factor: f64,
     /// Results of the first trial and of the last.
     pub ends: [f64; 2],
-    /// Probability that chance alone would give a trend at least as clear, in either direction.
+    /// Probability of a trend at least as clear in either direction, by chance alone.
     pub p: f64,
     /// Time after the first trial from which results are within [`ARRIVED`] of the last result of
-    /// their configuration, s. `None` if only the last was.
+    /// their configuration, in seconds. `None` if only the last result of a configuration was
+    /// within it.
     pub arrived_s: Option<f64>,
 }
 
-/// The level is two-sided. Naming a false cause costs less than missing a true one; see
+/// Two-sided level of the test. Naming a false cause costs less than missing a true one; see
 /// [`crate::trend`].
 const P_MAX: f64 = 0.10;
-/// Minimum factor, or its inverse, of a reported trend: the drift that V12 allows within one
-/// window.
+/// Minimum factor of a reported trend, up or down. It corresponds to the drift that V12 allows
+/// within one window.
 const FACTOR_MIN: f64 = 1.10;
-/// Factor within which a result counts as equal to the last one.
+/// Factor within which a result counts as equal to the last result of its configuration.
 const ARRIVED: f64 = 1.10;
-/// Number of trials of one configuration above which the distribution counts as normal.
+/// Number of trials of one configuration above which the normal distribution replaces the exact
+/// one.
 const EXACT_MAX: usize = 40;
 
 impl RunTrend {
-    /// Returns the trend of a run. `None` if chance explains it, or if it is too small to be
-    /// important.
+    /// Returns the trend of a run. `None` if the trend may be due to chance, or if it is too small
+    /// to be important.
     pub fn from_steps(steps: &[RunStep]) -> Option<RunTrend> {
         let mut ordered: Vec<RunStep> =
             steps.iter().copied().filter(|step| step.value > 0.0).collect();
@@ -73,7 +76,7 @@ impl RunTrend {
     }
 }
 
-/// Returns the trials of each configuration that has several, in order of time.
+/// Returns the trials of each configuration that has several trials, in order of time.
 fn by_configuration(ordered: &[RunStep]) -> Vec<Vec<RunStep>> {
     let mut groups: Vec<Vec<RunStep>> = Vec::new();
     for step in ordered {
@@ -86,7 +89,8 @@ fn by_configuration(ordered: &[RunStep]) -> Vec<Vec<RunStep>> {
     groups
 }
 
-/// Returns the median slope of the logarithms over all pairs of one configuration, per second.
+/// Returns the median, over all pairs of trials of one configuration, of the slope of the
+/// logarithms, per second.
 fn slope_of_logs(groups: &[Vec<RunStep>]) -> Option<f64> {
     let slopes: Vec<f64> = pairs(groups)
         .filter(|(a, b)| b.at_s > a.at_s)
@@ -95,7 +99,7 @@ fn slope_of_logs(groups: &[Vec<RunStep>]) -> Option<f64> {
     (!slopes.is_empty()).then(|| autocorrelation::median(&slopes))
 }
 
-/// Returns all pairs of trials of one configuration, the earlier first.
+/// Returns all pairs of trials of one configuration, with the earlier trial first.
 fn pairs(groups: &[Vec<RunStep>]) -> impl Iterator<Item = (&RunStep, &RunStep)> {
     groups.iter().flat_map(|group| {
         let each = group.iter().enumerate();
@@ -103,7 +107,8 @@ fn pairs(groups: &[Vec<RunStep>]) -> impl Iterator<Item = (&RunStep, &RunStep)> 
     })
 }
 
-/// Returns the probability of a sum of Kendall's S at least as far from 0, if nothing changes.
+/// Returns the probability that Kendall's S, summed over the configurations, is at least as far
+/// from 0 without a trend.
 fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
     let step = |(a, b): (&RunStep, &RunStep)| {
         f64::from(i8::from(b.value > a.value)) - f64::from(i8::from(b.value < a.value))
@@ -115,9 +120,9 @@ fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
         let z = (s.abs() - 1.0).max(0.0) / variance.sqrt();
         return 2.0 * (1.0 - autocorrelation::normal_below(z));
     }
-    // Number of pairs out of order: S is the number of pairs minus twice that. Its distribution is
-    // that of the inversions of a random order. The function builds it by adding one place at a
-    // time, group by group.
+    // S is the number of pairs minus twice the number of pairs out of order. The latter is
+    // distributed like the inversions of a random order. The loop builds this distribution by
+    // adding one trial at a time, group by group.
     let mut shares = vec![1.0];
     for places in groups.iter().flat_map(|group| 2..=group.len()) {
         let mut next = vec![0.0; shares.len() + places - 1];
@@ -145,13 +150,14 @@ fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f
         };
         short > ARRIVED
     };
-    // For each configuration, the trials up to the last one that is not near yet.
+    // For each configuration, `away` is the last trial whose result is not near the end.
     let arrival_s = |group: &Vec<RunStep>| {
         let end = group.last()?;
         let Some(away) = group.iter().rposition(|step| is_away(step, end)) else {
             return Some(0.0);
         };
-        // If only the last one is near, this shows nothing, because it is compared with itself.
+        // If only the last result is near, this shows nothing, because that result is compared with
+        // itself.
         (away + 2 < group.len()).then(|| group[away + 1].at_s - first_s)
     };
     let all_s: Option<Vec<f64>> = groups.iter().map(arrival_s).collect();
@@ -172,7 +178,8 @@ mod tests {
         values.iter().enumerate().map(step).collect()
     }
 
-    /// Six trials of two settings on a node that had just started, in the order in which they ran.
+    /// These are six trials of two settings on a node that had just started, in the order in which
+    /// they ran.
     #[test]
     fn a_node_that_warms_up_for_the_whole_run_is_seen() {
         let seen = steps(&[
@@ -192,7 +199,8 @@ mod tests {
 
     #[test]
     fn effects_of_settings_and_loads_are_no_trend() {
-        // The second setting is twice as fast, and the third load ten times the first.
+        // The second setting has twice the throughput of the first, and the third load ten times as
+        // much.
         let seen = steps(&[
             (0, 10.0),
             (1, 20.0),
@@ -207,8 +215,8 @@ mod tests {
             None
         );
         assert_eq!(RunTrend::from_steps(&[]), None);
-        // Two trials of each of two configurations: chance alone makes all rise in half of such
-        // runs.
+        // With two trials of each of two configurations, chance alone makes both rise or both fall
+        // in half of the runs.
         let two = steps(&[(0, 10.0), (1, 20.0), (0, 20.0), (1, 40.0)]);
         assert_eq!(RunTrend::from_steps(&two), None);
     }
@@ -228,7 +236,7 @@ mod tests {
         assert!(!course.is_rising() && course.factor < 0.4, "{course:?}");
     }
 
-    /// Chance alone gives a trend in at most one of ten runs.
+    /// By chance alone, at most one of ten runs has a trend.
     #[test]
     fn noise_is_rarely_called_a_course() {
         let mut chance = Chance::new(77);

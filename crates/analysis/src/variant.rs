@@ -1,12 +1,12 @@
-//! Names of variants, which are the sides of a comparison.
+//! Names of variants. A comparison compares two variants.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Text for a missing name, in files and in the output.
+/// Text that replaces a missing name, in files and in the output.
 const NONE: &str = "-";
 
-/// Name of a variant. The only variant of a study has none.
+/// Name of a variant. If a study has only one variant, the variant has no name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct VariantName(Option<String>);
@@ -22,7 +22,7 @@ impl VariantName {
         self.0.is_none()
     }
 
-    /// Returns the text in files: `-` if there is no name.
+    /// Returns the text in files, which is `-` if there is no name.
     pub fn as_str(&self) -> &str {
         self.name().unwrap_or(NONE)
     }

@@ -1,10 +1,11 @@
 //! Detects the end of warm-up.
 //!
-//! Each second, the detector receives one value of throughput and one of p99. It looks for a
+//! Each second, the detector receives one value of throughput and one value of p99. It looks for a
 //! *trend* (Theil and Sen's slope, Mann and Kendall's test), because a test of variance alone does
-//! not see drift. Over the last window of seconds, the drift must be small or hidden by noise. Over
-//! the last two windows, where noise matters less, there must be no clear drift of twice that size.
-//! If a series is so noisy that one window cannot show its drift, it has to fill two windows.
+//! not detect drift. Over the last window of seconds, the drift must be small or hidden by noise.
+//! Over the last two windows, where noise matters less, there must be no clear drift of twice that
+//! size. If a series is so noisy that one window cannot show its drift, the detector needs values
+//! for two windows.
 
 use crate::autocorrelation;
 use crate::trend::trend;
@@ -17,11 +18,11 @@ pub struct SteadyLimits {
     pub min_s: usize,
     /// Maximum time of the warm-up, s.
     pub max_s: usize,
-    /// Length of the window that must be without trend, s.
+    /// Length of the window that must be without trend, in seconds.
     pub window_s: usize,
-    /// Maximum unimportant drift of throughput over the window, as a share of its median.
+    /// Maximum drift of throughput over the window that does not matter, as a share of its median.
     pub throughput_drift: f64,
-    /// The same for p99.
+    /// Maximum drift of p99 over the window that does not matter, as a share of its median.
     pub p99_drift: f64,
 }
 
@@ -31,7 +32,7 @@ impl Default for SteadyLimits {
             min_s: 10,
             max_s: 60,
             window_s: 10,
-            // The margins within which a comparison calls two results equivalent.
+            // The limits equal the margins within which a comparison calls two results equivalent.
             throughput_drift: 0.03,
             p99_drift: 0.10,
         }
@@ -43,14 +44,14 @@ measure::word_enum! {
     pub enum SteadyState {
         /// The warm-up continues.
         Warming = "warming",
-        /// The detector saw a steady state.
+        /// The detector found a steady state.
         Detected = "detected",
-        /// The time limit expired first.
+        /// The time limit of the warm-up was reached first.
         Forced = "forced",
     }
 }
 
-/// The detector of one warm-up.
+/// Detector for one warm-up.
 #[derive(Clone, Debug)]
 pub struct Steady {
     limits: SteadyLimits,
@@ -59,7 +60,7 @@ pub struct Steady {
 }
 
 impl Steady {
-    /// Returns a detector without values.
+    /// Returns a detector that has not received any values.
     pub fn new(limits: SteadyLimits) -> Steady {
         Steady {
             limits,
@@ -68,7 +69,7 @@ impl Steady {
         }
     }
 
-    /// Adds the values of one second. Returns the state after it.
+    /// Adds the values of one second. Returns the new state.
     pub fn push(&mut self, ops_per_s: f64, p99_ms: f64) -> SteadyState {
         self.ops_per_s.push(ops_per_s);
         self.p99_ms.push(p99_ms);
@@ -107,7 +108,8 @@ mod tests {
     use super::*;
     use crate::test_series::Chance;
 
-    /// Feeds seconds until the detector stops. Returns its state, and the number of seconds.
+    /// Passes one second after another to the detector until it stops. Returns its state, and the
+    /// number of seconds.
     fn feed(mut second: impl FnMut(f64) -> (f64, f64)) -> (SteadyState, usize) {
         let mut steady = Steady::new(SteadyLimits::default());
         for t in 1.. {

@@ -18,7 +18,7 @@ use store::record::{
 };
 use study::settings::Study;
 
-/// Facts on which the sentences are based.
+/// Facts from which the sentences of the answer are built.
 pub struct Facts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
@@ -36,12 +36,12 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// Returns the sentences, and the record of each ladder.
+    /// Returns the sentences of the answer, and the record of each sweep.
     pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
-        // A matrix is about the effects of its axes: they come first.
+        // A matrix is about the effects of its axes, so these come first.
         let mut sentences = effects::sentences(self.effects);
         sentences.extend(screen::sentences(self.screens));
-        // Next comes the result of a study that went on until it was answered.
+        // If the study ends when its question is answered, its result comes next.
         let answers = self.compared.records.iter();
         sentences.extend(
             answers.filter_map(|one| comparison::answered(one, self.scatter(one).as_ref())),
@@ -59,8 +59,8 @@ impl Facts<'_> {
                 at_share.as_ref(),
             ));
         }
-        // For variants that is their comparison, if there is more than one block; the results of
-        // each variant support it.
+        // If the study has variants and more than one block, their comparison comes first. The
+        // results of each variant support it.
         let (compared, not_judged) = self.comparisons();
         sentences.extend(compared);
         sentences.extend(self.cost_sentences());
@@ -78,7 +78,7 @@ impl Facts<'_> {
         (sentences, sweeps)
     }
 
-    /// Returns the facts by which requirements are judged.
+    /// Returns the facts that the judgement of requirements needs.
     pub fn required<'a>(&'a self, sweeps: &'a [SweepRecord]) -> RequirementFacts<'a> {
         RequirementFacts {
             study: self.study,
@@ -90,13 +90,13 @@ impl Facts<'_> {
         }
     }
 
-    /// Returns the result of each ladder, as sentences and as records.
+    /// Returns the result of each sweep, as sentences and as records.
     fn ladders(&self) -> (Vec<String>, Vec<SweepRecord>) {
         let (mut sentences, mut sweeps) = (Vec::new(), Vec::new());
         let mut unbelieved: Vec<&VariantName> = Vec::new();
         for variant in &self.study.variants {
-            // The points of a search are a path, not a ladder; the single point of an endurance is
-            // reported above.
+            // The points of a search are a path and not a sweep. The single point of an endurance
+            // study was described above.
             if is_search(variant) || variant.settings.procedure.endurance().is_some() {
                 continue;
             }
@@ -119,15 +119,15 @@ impl Facts<'_> {
         (sentences, sweeps)
     }
 
-    /// Returns a point's value of a metric, chosen such that its quotient with others is the
-    /// reported ratio.
+    /// Returns the value of a metric at a point. The quotient of two such values is the reported
+    /// ratio.
     fn compared(&self, point: &PointRecord, metric: &str) -> Option<f64> {
         let place = (&point.variant, point.point);
         compared_value(&self.compared.records, self.trials, place, metric)
     }
 
-    /// Returns true if all trials of the points had faults and kept up with their rate: then the
-    /// effect of the faults is reported elsewhere.
+    /// Returns true if all trials of the points had faults and kept up with their rate. Other
+    /// sentences then describe the effect of the faults.
     fn is_only_broken(&self, points: &[&PointRecord]) -> bool {
         let is_kept_up =
             |point: &&PointRecord| point.point.is_some_and(Point::is_rate) && !point.saturated;
@@ -139,8 +139,8 @@ impl Facts<'_> {
         trials.peek().is_some() && trials.all(is_broken) && points.iter().all(is_kept_up)
     }
 
-    /// Returns the range of a comparison's metric in the trials of one of its variants: the one
-    /// whose values scatter more.
+    /// Returns the range of a comparison's metric in the trials of one variant. Of the two compared
+    /// variants, it uses the one whose values scatter more.
     fn scatter(&self, comparison: &ComparisonRecord) -> Option<Scatter<'_>> {
         let compared = COMPARED.iter().find(|one| one.name == comparison.metric)?;
         let ends = |variant: &VariantName| {
@@ -167,15 +167,15 @@ impl Facts<'_> {
         scatters.max_by(|a, b| (a.ends[1] / a.ends[0]).total_cmp(&(b.ends[1] / b.ends[0])))
     }
 
-    /// Returns the sentences on the comparisons that the question is about, and one on what a
-    /// single block cannot show.
+    /// Returns the sentences on the comparisons that answer the question, and one on what a single
+    /// block cannot show.
     fn comparisons(&self) -> (Vec<String>, Option<String>) {
         let (mut sentences, mut of_one_block) = (Vec::new(), Vec::new());
         let Comparisons {
             records, untold, ..
         } = self.compared;
-        // The comparisons of a matrix's cells with the first cell are in the table: each mixes
-        // several axes.
+        // In a matrix, comparing a cell with the first cell mixes several axes. So these
+        // comparisons are only in the table.
         let told = records
             .iter()
             .filter(|c| c.primary || is_asked(&c.metric, c.point))
@@ -219,7 +219,7 @@ impl Facts<'_> {
         cost::sentences(&asked, self.points)
     }
 
-    /// Returns the answer of each endurance: throughput, drifts and growth.
+    /// Returns the sentences on each endurance study: throughput, drifts and growth.
     fn endured_sentences(&self) -> Vec<String> {
         let variants = self.study.variants.iter();
         let asked = variants.filter(|one| one.settings.procedure.endurance().is_some());
@@ -231,7 +231,7 @@ impl Facts<'_> {
     }
 }
 
-/// Returns true if a metric is what the question is about at a point. At a rate, cassay compares
+/// Returns true if the question is about this metric at this point. At a rate, cassay compares
 /// throughput only if it shows a difference.
 fn is_asked(metric: &str, place: Option<Point>) -> bool {
     metric == metric_of(place) || metric == "ops_per_s" || metric == PEAK

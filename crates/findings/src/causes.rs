@@ -1,33 +1,34 @@
-//! Finds causes across all trials of a run for its imprecision; a cause comes before its
+//! Finds causes of a run's imprecision that only all trials together show. A cause comes before its
 //! consequences.
 //!
-//! Rules judge one trial. Only a look across trials shows that a node warmed up for the whole run,
-//! that neighbours came and went, or that compactions piled up.
+//! Rules judge one trial. Only several trials show that a node warmed up for the whole run, that
+//! other programs came and went, or that compactions piled up.
 
 use analysis::procedure::Point;
 use analysis::{RunStep, RunTrend, VariantName, autocorrelation};
 use store::record::{CauseKind, CauseRecord, CostKind, RuleOutcome, TrialFinding};
 
 /// Number of windows in which throughput must rise (or fall) to count as a trend of the run. At
-/// most a quarter as many may go the other way. By chance, five windows all go the same way in 6 %
-/// of cases.
+/// most a quarter as many windows may have the opposite trend. By chance, five windows all have the
+/// same trend in 6 % of cases.
 const WINDOWS_MIN: usize = 3;
-/// Compactions pending at the end of a run, on all nodes, below which they are no backlog: two
-/// nodes with four compactors each are busy with eight.
+/// Number of compactions pending on all nodes at the end of a run, below which they are not a
+/// backlog. Two nodes with four compactors each work on eight compactions at a time.
 const BACKLOG_MIN: f64 = 16.0;
-/// Share of time in collections from which they are a cause: the throughput that they leave then
-/// differs by as much as V12 allows.
+/// Minimum share of time in collections that counts as a cause. Collections of this share change
+/// throughput by as much as V12 allows.
 const COLLECTIONS_MIN: f64 = 0.10;
-/// Number of blocks required to report that one differs, and the share by which it must differ.
+/// Number of blocks required to report that one block differs, and the share by which it must
+/// differ.
 const BLOCKS_MIN: usize = 4;
 const BLOCK_DIFFERS: f64 = 0.10;
-/// Minimum number of robust deviations of a block that counts as different: as for pairs.
+/// Minimum number of robust deviations by which a differing block must be off, as for pairs.
 const BLOCK_Z: f64 = 5.0;
-/// Smallest assumed deviation of blocks, as a share: if the others agree to three digits, any other
-/// block would seem far off.
+/// Smallest assumed deviation of blocks, as a share. Without it, any block would seem far off if
+/// the others agree to three digits.
 const BLOCK_DEVIATION_LEAST: f64 = 0.01;
 
-/// Returns the causes, each before its consequences. Empty if nothing disturbed the trials.
+/// Returns the causes, each before its consequences. Empty if no cause was found.
 pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
     let of = |trial: &&TrialFinding| !trial.rules.is_empty();
     let trials: Vec<&TrialFinding> = trials.iter().filter(of).collect();
@@ -47,7 +48,7 @@ pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
     causes
 }
 
-/// Returns the trials that a rule invalidates or makes suspect.
+/// Returns the trials that the rule makes invalid or suspect.
 fn against<'a>(trials: &[&'a TrialFinding], rule: &str) -> Vec<&'a TrialFinding> {
     let is_bad = |outcome: RuleOutcome| matches!(outcome, RuleOutcome::Warn | RuleOutcome::Fail);
     let speaks = |trial: &&&TrialFinding| {
@@ -76,14 +77,14 @@ fn client(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Returns true if a trial shows the target undisturbed: it has no faults, and is not an endurance,
-/// which has an answer of its own.
+/// Returns true if a trial shows the undisturbed target. Trials with faults are excluded, as are
+/// endurance trials, which have separate sentences in the answer.
 fn is_plain(trial: &TrialFinding) -> bool {
     trial.faults.is_empty() && trial.endurance.is_none() && trial.all.ops_per_s > 0.0
 }
 
-/// Returns a value that grows with the speed of the target: throughput in a closed loop, and at a
-/// rate that is kept up with, the inverse of the median.
+/// Returns a value that grows with the speed of the target: the throughput in a closed loop, or the
+/// inverse of the median latency at a rate.
 fn speed(trial: &TrialFinding) -> f64 {
     match trial.point {
         Some(Point::Rate(_)) => 1.0 / trial.all.latency_ms.p50.least(),
@@ -91,7 +92,7 @@ fn speed(trial: &TrialFinding) -> f64 {
     }
 }
 
-/// Finds a trend over trials of the same variant at the same load, or within most windows.
+/// Finds a trend over trials of the same variant at the same load, or a trend within most windows.
 fn course(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let plain: Vec<&TrialFinding> = trials.iter().filter(|one| is_plain(one)).copied().collect();
     let found = across(&plain).or_else(|| within_windows(&plain))?;
@@ -141,7 +142,8 @@ fn across(plain: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Returns true if throughput within the window of a trial went in the direction of the run.
+/// Returns true if throughput within the window of a trial changed in the direction of the run's
+/// trend.
 fn goes(trial: &TrialFinding, kind: CauseKind) -> bool {
     let is_warming = kind == CauseKind::Warming;
     trial.drift.is_some_and(|drift| (drift > 0.0) == is_warming)
@@ -273,8 +275,8 @@ mod tests {
         }
     }
 
-    /// Six trials of two settings on a cold node: the rules judged each as unsteady, and the answer
-    /// was that not even a thousand blocks would decide.
+    /// These are six trials of two settings on a cold node. In an earlier version, the rules judged
+    /// each trial as unsteady, and the answer was that not even a thousand blocks would decide.
     #[test]
     fn a_node_that_warms_up_over_the_run_is_named() {
         let ops = [7_200.0, 12_000.0, 22_500.0, 23_500.0, 31_500.0, 34_700.0];

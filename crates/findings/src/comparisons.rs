@@ -18,7 +18,7 @@ use store::record::{
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
-/// A number of a finding that is compared.
+/// A number of a finding that comparisons use.
 pub struct ComparedNumber {
     pub name: &'static str,
     pub metric: Metric,
@@ -43,7 +43,7 @@ pub const COMPARED: [ComparedNumber; 3] = [
     },
 ];
 
-/// Results of searches, as a compared number; it belongs to no single trial.
+/// Result of a search, as a compared number. It belongs to no single trial.
 pub static FOUND: ComparedNumber = ComparedNumber {
     name: PEAK,
     metric: Metric::THROUGHPUT,
@@ -67,16 +67,16 @@ struct Pairing<'a, C = Comparison> {
     place: Option<Point>,
     metric: &'static str,
     comparison: C,
-    /// Pairs by block, if the comparison is paired.
+    /// Pairs of values by block. Empty if the comparison is not paired.
     pairs: Pairs,
     /// Metric of the comparison.
     how: Metric,
 }
 
-/// Values of a baseline and of a contender, each with the number of its block from 0.
+/// Values of a baseline and of a contender, each with the number of its block, starting at 0.
 pub type Pairs = Vec<(usize, (Known, Known))>;
 
-/// Two variants at one place whose values of a metric are lower bounds on both sides.
+/// Two variants at one place for which a metric is only known as a lower bound on both sides.
 pub struct UnboundedPair {
     pub baseline: VariantName,
     pub contender: VariantName,
@@ -88,17 +88,17 @@ pub struct UnboundedPair {
 #[derive(Default)]
 pub struct Comparisons {
     pub records: Vec<ComparisonRecord>,
-    /// Expected number of false findings. `None` if there is at most one comparison.
+    /// Expected number of false findings. `None` if there are fewer than two comparisons.
     pub multiplicity: Option<MultiplicityRecord>,
-    /// Pairs without a ratio.
+    /// Pairs of variants without a ratio.
     pub untold: Vec<UnboundedPair>,
 }
 
 /// Compares every contender with the first variant of its step, after `blocks` blocks, at every
 /// point that both have. An invalid trial is never compared.
 ///
-/// For searches only their results are compared: a search is a path, and two searches are at one
-/// point by chance.
+/// For searches, only their results are compared. A search is a path, so two searches measure at
+/// the same point only by chance.
 pub fn comparisons(
     study: &Study,
     trials: &[TrialFinding],
@@ -133,7 +133,7 @@ pub fn comparisons(
 }
 
 /// Returns the scatter of the ratio of two trials of one block, in the primary comparison. If there
-/// are several, the largest. `None` without two blocks.
+/// are several such comparisons, returns the largest scatter. `None` without two blocks.
 pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
     let searches = searches(study, trials);
     let (pairings, _) = pairings(study, trials, &searches);
@@ -143,8 +143,7 @@ pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
     noises.max_by(f64::total_cmp)
 }
 
-/// Returns the number of blocks of a run: those of its plan. In a study that ends when it is
-/// answered, those that were begun.
+/// Returns the planned number of blocks. If the study ends with its answer, that of begun blocks.
 pub fn blocks_of(study: &Study, trials: &[TrialFinding]) -> usize {
     let begun = trials.iter().map(|trial| trial.block + 1).max();
     match (study.repeat.first_look, begun) {
@@ -213,7 +212,7 @@ fn record(
     }
 }
 
-/// Returns each contender after the variant that it is compared with. In imports, a step is
+/// Returns pairs of the variant that is compared with and the contender. In imports, a step is
 /// compared with the same step of the first variant.
 pub fn baselines_and_contenders(study: &Study) -> impl Iterator<Item = [&Variant; 2]> {
     let contenders = study.variants.iter().enumerate();
@@ -260,7 +259,8 @@ fn pairings<'a>(
                 let comparison = if study.repeat.interleaved {
                     interim_looks::compared(&pairs, compared.metric)
                 } else {
-                    // One after the other: changes in the meantime are in the ratio.
+                    // The variants ran one after the other, so the ratio includes changes in the
+                    // meantime.
 
                     let [left, right] = latest_generation(&sides, compared);
                     compare_unpaired(&left, &right, compared.metric)
@@ -281,7 +281,7 @@ fn pairings<'a>(
     (pairings, untold)
 }
 
-/// Records a comparison, or that there is none.
+/// Records a comparison, or the reason why there is none.
 fn note<'a>(
     pairing: Pairing<'a, Result<Comparison, NotCompared>>,
     pairings: &mut Vec<Pairing<'a>>,
@@ -307,12 +307,12 @@ fn note<'a>(
     }
 }
 
-/// Returns true if a variant searches for something: then only its result is compared.
+/// Returns true if a variant searches for a load. Only the result of the search is then compared.
 pub fn is_search(variant: &Variant) -> bool {
     variant.settings.procedure.goal().is_some()
 }
 
-/// Compares the results of two variants' searches, block by block if they took turns.
+/// Compares the results of two variants' searches, block by block if the variants were interleaved.
 fn peaks(
     study: &Study,
     searches: &[SearchRecord],
@@ -345,9 +345,9 @@ fn peaks(
     (pairs, how, comparison)
 }
 
-/// Returns true for the throughput at a rate that both sides kept up with. It equals the offered
-/// rate, so it shows nothing about either, and would only weaken the other comparisons. A study
-/// that names throughput as its primary metric still gets it.
+/// Returns true for the throughput at a rate that both variants kept up with. It equals the offered
+/// rate, so it shows nothing about either variant, and would only weaken the other comparisons. If
+/// a study names throughput as its primary metric, it is still compared.
 fn is_as_offered(
     study: &Study,
     place: Option<Point>,
@@ -361,8 +361,8 @@ fn is_as_offered(
         && sides.iter().flatten().flatten().all(kept)
 }
 
-/// Returns the usable trial of each block, if there is one. Latency under saturation grows as long
-/// as the trial lasts, and is not a property of the target.
+/// Returns the usable trial of each block that has one. Latency under saturation grows as long as
+/// the trial lasts, so it is not a property of the target.
 pub fn used<'t>(
     study: &Study,
     trials: &'t [TrialFinding],
@@ -383,7 +383,7 @@ pub fn used<'t>(
     (0..study.blocks()).map(at).collect()
 }
 
-/// Returns the pairs. Trials of one block are a pair if they ran on the same data.
+/// Returns the pairs. Two trials of one block are a pair if they ran on the same data.
 fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &ComparedNumber) -> Pairs {
     let both = sides[0]
         .iter()
@@ -395,7 +395,7 @@ fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &ComparedNumber) -> 
         .collect()
 }
 
-/// Returns, for each side, the trials that ran on the latest data.
+/// Returns, for each variant, the trials that ran on the latest data.
 fn latest_generation(
     sides: &[Vec<Option<&TrialFinding>>; 2],
     compared: &ComparedNumber,
@@ -411,16 +411,16 @@ fn latest_generation(
     })
 }
 
-/// Selects the primary comparisons.
+/// Selector of the primary comparisons.
 struct Primary {
-    /// By step: the place and the metric.
+    /// Place and metric of the primary comparison, for each step.
     places: Vec<(Option<String>, Option<Point>, &'static str)>,
 }
 
 impl Primary {
     fn choose(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
         // In a study with looks at each block, the primary place is chosen before the first look
-        // and stays.
+        // and does not change.
         let until = study.repeat.first_look.unwrap_or(study.repeat.blocks);
         let trials: Vec<&TrialFinding> = trials.iter().filter(|t| t.block < until).collect();
         let mut steps: Vec<&Option<String>> = pairings.iter().map(|p| &p.contender.step).collect();
@@ -428,7 +428,7 @@ impl Primary {
         let place = |step: &Option<String>| {
             let of = pairings.iter().filter(|p| p.contender.step == *step);
             let places: Vec<Option<Point>> = of.map(|p| p.place).collect();
-            // Search results have no place, and are the only comparison.
+            // Search results have no place. If there are any, they are the only comparison.
             if places.contains(&None) {
                 return Some((step.clone(), None, PEAK));
             }
@@ -437,7 +437,8 @@ impl Primary {
                 None => default_place(&trials, &places),
             };
             chosen?;
-            // Rates that no side kept up with have no latency: throughput is compared there.
+            // If neither variant kept up with a rate, there is no latency to compare, so throughput
+            // is compared.
             let asked = match study.primary.metric {
                 PrimaryMetric::Named(name) => name,
                 PrimaryMetric::Auto => metric_of(chosen),
@@ -467,8 +468,9 @@ impl Primary {
 }
 
 /// Returns the default place. In a closed loop, it is the place with the highest throughput of all
-/// variants together. Their sum shows nothing about their difference, so the choice favours no
-/// side. At rates, it is the highest that all kept up with; if there is none, the lowest.
+/// variants together. Their sum shows nothing about their difference, so the choice favours neither
+/// variant. At rates, it is the highest rate that all variants kept up with. If there is none, it
+/// is the lowest rate.
 pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Option<Point> {
     let at = |place: Option<Point>| -> Vec<&TrialFinding> {
         let here = trials
@@ -486,7 +488,7 @@ pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Opti
         let logs: Vec<f64> = at(place).iter().map(|t| t.all.ops_per_s.ln()).collect();
         analysis::autocorrelation::mean(&logs)
     };
-    // The first of equal places: less load for the same throughput.
+    // Of equal places, the first has less load for the same throughput.
     let best = places.iter().rev();
     *best.max_by(|a, b| together(**a).total_cmp(&together(**b)))?
 }

@@ -9,22 +9,24 @@ use analysis::sweep::State;
 use store::record::{CurveRecord, PeakRecord, RuleOutcome, TrialFinding, WithoutPeak};
 use study::settings::{Study, Variant};
 
-/// Rule that tells whether the client was at its limit: then it is not the target's curve.
+/// Name of the rule that shows whether the client was at its limit. If it was, the curve would not
+/// be that of the target.
 const CLIENT_BUSY: &str = "V3";
 
-/// Returns the curve of each variant that was measured at enough numbers of operations in flight.
+/// Returns the curve of each variant that was measured with enough different numbers of operations
+/// in flight.
 pub fn curves(study: &Study, trials: &[TrialFinding]) -> Vec<CurveRecord> {
     let of = |variant: &Variant| {
         let loads = loads(study, trials, variant);
         (loads.len() >= LOADS_MIN).then(|| record(&variant.name, &loads))
     };
-    // The loads of a search are a path: each was chosen by the results before it.
+    // The loads of a search are a path, because each was chosen by the results before it.
     let ladders = study.variants.iter().filter(|variant| !is_search(variant));
     ladders.filter_map(of).collect()
 }
 
-/// Returns throughput by block at every number of operations in flight. A rate is not such a load:
-/// its number in flight is a result.
+/// Returns throughput by block at every number of operations in flight. Rates are omitted, because
+/// their number in flight is a result.
 fn loads(study: &Study, trials: &[TrialFinding], variant: &Variant) -> Vec<Load> {
     let places = places_of(trials, &variant.name);
     let load = |place: Option<Point>| {
@@ -46,7 +48,7 @@ fn loads(study: &Study, trials: &[TrialFinding], variant: &Variant) -> Vec<Load>
     places.into_iter().filter_map(load).collect()
 }
 
-/// Returns true if throughput shows what the target could do.
+/// Returns true if the throughput of the trial shows the limit of the target.
 fn is_of_target(trial: &TrialFinding) -> bool {
     state_of(trial) == State::Kept && !is_client_busy(trial)
 }
@@ -125,7 +127,8 @@ mod tests {
         kappa: 8e-4,
     };
 
-    /// A run of a sweep on a server that is a formula, with a noise that is the same every time.
+    /// Returns the findings of a sweep on a server that is a formula. The noise is the same in
+    /// every call.
     fn run(points: &str, busy_from: f64) -> FindingsRecord {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\

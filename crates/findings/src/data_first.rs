@@ -1,4 +1,4 @@
-//! Tests that the answer begins with planted losses, in every kind of study.
+//! Tests that the answer begins with planted losses of data, in every kind of study.
 
 use crate::{combine, next_step, test_runs};
 use analysis::procedure::Point;
@@ -10,7 +10,7 @@ use store::record::{
 use study::resolve::resolve;
 use study::settings::{Overrides, Study};
 
-/// A study of each kind whose trials may lose data.
+/// Studies of each kind whose trials may lose data.
 const KINDS: [&str; 8] = [
     "procedure: {fixed: {threads: 4}}",
     "procedure: {fixed: {rate: 300}}",
@@ -29,8 +29,8 @@ fn study(kind: &str) -> Study {
     resolve("s", &text, &Overrides::default()).unwrap_or_else(|no| panic!("{kind}: {no:?}"))
 }
 
-/// Returns the trials of a study; for a search, whose points are chosen during the run, its first
-/// one.
+/// Returns the trials of a study. For a search, whose points are chosen during the run, returns the
+/// first trial.
 fn made(study: &Study) -> Vec<TrialFinding> {
     let made = test_runs::trials(study, |_| (1000.0, 5.0.into()));
     if !made.is_empty() {
@@ -53,7 +53,7 @@ fn rule(name: &str, result: RuleOutcome) -> RuleRecord {
     }
 }
 
-/// A trial of a variant that has lost rows, on a machine that others used as well.
+/// Returns a trial of a variant that has lost rows, on a machine that other programs also used.
 fn lossy(trial: TrialFinding, verdict: Verdict) -> TrialFinding {
     TrialFinding {
         verdict,
@@ -120,7 +120,7 @@ fn lost_data_is_the_first_sentence_in_every_kind_of_study() {
     assert_eq!(tried, KINDS.len() * 3);
 }
 
-/// Without a failed rule on the data the answer raises no alarm.
+/// If no rule about the data has failed, the answer does not begin with a warning about data.
 #[test]
 fn without_a_loss_no_answer_begins_with_one() {
     for kind in KINDS {

@@ -1,8 +1,8 @@
-//! Identifies the data of a trial, if data outlives a trial.
+//! Identifies the data of a trial, for data that is kept between trials.
 //!
-//! After an interruption, the engine starts the target and loads it again. The target has the same
-//! rows, but in other SSTables, compacted in another order. Trials before and after the
-//! interruption also differ in this, so they are not a pair.
+//! After an interruption, the engine starts the target and loads it again. The target then has the
+//! same rows, but in other SSTables, which were compacted in another order. Trials before and after
+//! the interruption also differ in this respect, so they are not a pair.
 
 use store::record::TrialFinding;
 use study::settings::{Load, Reset, Settings};
@@ -14,7 +14,8 @@ pub fn compute(settings: &Settings, start: u64) -> Option<u64> {
     let outlives = match (&settings.target, settings.data.reset) {
         // The null target stores no data.
         (Target::Null(_), _) => false,
-        // Every trial loads its own data, even in an uninterrupted run.
+        // Every trial loads its own data, so the trials of an uninterrupted run also use different
+        // data.
         (_, Reset::Truncate) => false,
         // The data of an attached cluster existed before the run, and remains after it.
         (Target::Attach(_), Reset::None) => settings.data.load != Load::None,
@@ -23,7 +24,8 @@ pub fn compute(settings: &Settings, start: u64) -> Option<u64> {
     outlives.then_some(start)
 }
 
-/// Returns true if two trials may be compared: both generations are the same, or one is unknown.
+/// Returns true if two trials may be compared, which means that both generations are the same or
+/// that one is unknown.
 pub fn is_same(one: &TrialFinding, other: &TrialFinding) -> bool {
     match (one.generation, other.generation) {
         (Some(one), Some(other)) => one == other,

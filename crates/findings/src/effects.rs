@@ -18,33 +18,33 @@ use store::record::{
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
-/// Axes and blocks that all matrices of a study have.
+/// Axes and blocks, which are the same for all matrices of a study.
 #[derive(Clone, Copy)]
 struct Factors<'a> {
-    /// Axes with more than one value, by their number in the study.
+    /// Axes with more than one value, by their index in the study.
     axes: &'a [usize],
     design: &'a Design,
     /// Number of blocks if every trial had been usable.
     planned: usize,
 }
 
-/// Matrix at one place, by one metric.
+/// Matrix of results at one place, for one metric.
 struct Matrix<'a> {
     study: &'a Study,
     factors: Factors<'a>,
-    /// Variants, by cell.
+    /// Variants in the order of the cells.
     variants: &'a [&'a Variant],
     place: Option<Point>,
     primary: bool,
     compared: &'static ComparedNumber,
-    /// Values, by block and cell.
+    /// Values of the metric, by block and cell.
     values: Vec<Vec<Option<Known>>>,
     effects: Vec<Effect>,
 }
 
-/// Returns the effects of a study's matrix at every point, by the metric that answers a question
-/// there. Empty without a matrix of two axes. The effects at the primary point keep their level
-/// among themselves. All others, and simple effects, are adjusted for their number together.
+/// Returns the effects of a study's matrix at every point, for the metric that answers the question
+/// there. Empty without a matrix of two axes. The effects at the primary point share one error
+/// level. All other effects, and all simple effects, are adjusted together for their number.
 pub fn effects(
     study: &Study,
     trials: &[TrialFinding],
@@ -128,8 +128,8 @@ fn effects_of_searches<'a>(
     })
 }
 
-/// Returns the effects for the study's looks: if it continues until it is answered, their intervals
-/// hold over all looks.
+/// Returns the effects, adjusted for the study's looks. If the study ends when its question is
+/// answered, the intervals cover all looks.
 fn measured_effects(
     study: &Study,
     design: &Design,
@@ -181,8 +181,8 @@ fn effects_of_step<'a>(
     places.into_iter().filter_map(matrix).collect()
 }
 
-/// Returns the metric that answers a question at a place, and its values by block and cell. Rates
-/// that no variant kept up with have no latency: throughput is used there.
+/// Returns the metric that answers the question at a place, and its values by block and cell. If no
+/// variant kept up with a rate, there is no latency, so throughput is used.
 pub fn values(
     study: &Study,
     trials: &[TrialFinding],
@@ -212,7 +212,7 @@ pub fn values(
     })
 }
 
-/// Returns a block's trials that ran on the latest data.
+/// Returns the trials of a block that ran on the latest data.
 fn one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFinding>> {
     let last = cells.iter().flatten().max_by_key(|trial| trial.generation);
     let Some(last) = last.copied() else {
@@ -222,7 +222,7 @@ fn one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFinding
     cells.iter().map(|cell| cell.filter(|_| same(*cell))).collect()
 }
 
-/// Judges all effects, and makes their records.
+/// Judges all effects, and creates their records.
 fn judged(all: &[Matrix<'_>]) -> Vec<EffectsRecord> {
     let is_primary = |matrix: &Matrix<'_>, effect: &Effect| {
         matrix.primary && !matches!(effect.kind, EffectContrast::Simple(..))
@@ -273,7 +273,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Returns why no effect has an interval.
+    /// Returns the reason why no effect has an interval.
     fn without_interval(&self) -> Option<WithoutInterval> {
         let blocks = self.effects.iter().map(|effect| effect.comparison.blocks);
         if !self.study.repeat.interleaved {
@@ -296,7 +296,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Returns a value of an axis, against its first.
+    /// Returns a value of an axis, compared with the first value of the axis.
     fn level(&self, at: AxisLevel) -> LevelRecord {
         LevelRecord {
             against: self.study.axes[self.factors.axes[at.axis]].values[0].clone(),
@@ -304,7 +304,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Returns a value that an axis is held at.
+    /// Returns the value at which an axis is held.
     fn held(&self, at: AxisLevel) -> LevelRecord {
         let axis = &self.study.axes[self.factors.axes[at.axis]];
         LevelRecord {

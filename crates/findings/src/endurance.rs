@@ -1,7 +1,7 @@
 //! Compares long trials with the shorter trials of their variant.
 //!
-//! Throughput and latency are judged apart: the source that these studies come from calls
-//! throughputs that are less than 4 % apart consistent, while its mean latency rose by 23 %.
+//! Throughput and latency are judged separately. The publication behind these studies calls
+//! throughputs that are less than 4 % apart consistent, although its mean latency rose by 23 %.
 
 use super::used_trials::{is_long, usable};
 use analysis::autocorrelation;
@@ -10,10 +10,10 @@ use analysis::procedure::Role;
 use store::record::{EnduredRecord, TrialFinding, TurnRecord};
 use study::settings::{Study, Variant};
 
-/// Minimum number of blocks whose spread gives the error of their mean.
+/// Minimum number of blocks whose spread determines the error of their mean.
 const BLOCKS_MIN: usize = 3;
 
-/// Returns the results of each endurance. Other procedures have none.
+/// Returns the results of each endurance study. Variants with other procedures have no results.
 pub fn endured(study: &Study, trials: &[TrialFinding]) -> Vec<EnduredRecord> {
     let variants = study.variants.iter();
     variants.filter_map(|variant| endured_record(variant, trials)).collect()
@@ -81,7 +81,8 @@ fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
     }
 }
 
-/// Returns the mean latency of the long window ÷ that of the shorter windows − 1.
+/// Returns the ratio of the mean latency of the long window to that of the shorter windows, minus
+/// 1.
 fn mean_ms_change(turns: &[TurnRecord]) -> Option<f64> {
     let (long, beside) = turns.split_last()?;
     let is_known = !beside.is_empty() && beside.iter().all(|turn| turn.mean_ms > 0.0);

@@ -1,8 +1,9 @@
 //! Judges comparisons while their blocks are measured: the rule, the end of the study, and the
 //! sentences.
 //!
-//! Invariant: the decision that a study is answered follows from the findings of earlier blocks, by
-//! the same functions that make its findings. So a resumed run ends where it would have ended.
+//! Invariant: the decision that a question is answered depends only on the findings of earlier
+//! blocks, and uses the same functions that build these findings. So a resumed run ends where it
+//! would have ended without the interruption.
 
 use super::comparisons::{Pairs, comparisons};
 use super::searches::searches;
@@ -26,12 +27,12 @@ pub fn looks_of(study: &Study) -> Looks {
     }
 }
 
-/// Returns the word for that. `None` with a single look.
+/// Returns the word for a schedule in records. `None` if there is only one look.
 pub fn name(study: &Study) -> Option<LooksHow> {
     how(looks_of(study))
 }
 
-/// Returns the record's word for the looks. `None` if there is only one look.
+/// Returns the word for the study's looks in records. `None` if there is only one look.
 fn how(looks: Looks) -> Option<LooksHow> {
     match looks {
         Looks::Once => None,
@@ -40,13 +41,14 @@ fn how(looks: Looks) -> Option<LooksHow> {
     }
 }
 
-/// Compares pairs of known blocks.
+/// Compares pairs of values of known blocks.
 pub fn compared(pairs: &Pairs, metric: Metric) -> Result<Comparison, NotCompared> {
     let values: Vec<(Known, Known)> = pairs.iter().map(|(_, pair)| *pair).collect();
     compare_paired(&values, metric)
 }
 
-/// Returns how many comparisons share the level of the interval: those that end the study, or one.
+/// Returns the number of comparisons that share the level of the interval. These are the
+/// comparisons that end the study, or one comparison if none does.
 fn among(study: &Study, is_primary: bool) -> usize {
     if is_primary && looks_of(study) != Looks::Once {
         study.contenders()
@@ -60,12 +62,12 @@ pub fn adjust(study: &Study, comparison: Comparison, is_primary: bool) -> Compar
     comparison.looked_at(looks_of(study), among(study, is_primary))
 }
 
-/// Reason why no more blocks are measured.
+/// Reason why no further blocks are measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// The primary comparisons are answered.
     Answered(String),
-    /// The primary comparisons can no longer be answered: too many pairs are lost.
+    /// The primary comparisons can no longer be answered, because too many pairs are lost.
     Lost(String),
 }
 
@@ -78,14 +80,14 @@ impl StopReason {
     }
 }
 
-/// Looks at a study after `blocks` blocks with these trials. `None` if the study continues.
+/// Evaluates a study after `blocks` blocks with these trials. `None` if the study continues.
 pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<StopReason> {
     let min = study.repeat.first_look?;
     let max = study.repeat.blocks;
     if blocks < min {
         return None;
     }
-    // Blocks that were added later do not change earlier decisions.
+    // Blocks that were added later do not affect earlier decisions.
     let mut declared = Cow::Borrowed(study);
     if !study.added.is_empty() {
         declared.to_mut().added.clear();
@@ -125,7 +127,7 @@ fn so_far(blocks: usize, max: usize) -> String {
     }
 }
 
-/// Returns the looks at a comparison after `blocks` blocks. `None` with a single look.
+/// Returns the looks at a comparison after `blocks` blocks. `None` if there is only one look.
 pub fn record(
     study: &Study,
     comparison: &Comparison,
@@ -165,7 +167,7 @@ pub fn record(
     })
 }
 
-/// Returns the primary comparison, look by look.
+/// Returns the results of the primary comparison at each look.
 pub fn grew(study: &Study, pairs: &Pairs, metric: Metric) -> Vec<LookRecord> {
     let first = match looks_of(study) {
         Looks::Repeated { min, .. } => min,

@@ -1,8 +1,8 @@
-//! The only crate that knows how to turn finished trials into the findings of a run: effects of
-//! faults, comparisons, the answer, the next step.
+//! The only crate that derives the findings of a run from its finished trials: effects of faults,
+//! comparisons, the answer, the next step.
 //!
-//! Invariants: equal trials give equal findings. Nothing is concluded from a trial that may not be
-//! used. A file that cannot be read costs its part of the findings, not the run.
+//! Invariants: equal trials lead to equal findings. Nothing is concluded from a trial that may not
+//! be used. If a file cannot be read, only the findings that depend on it are missing.
 
 mod answer;
 mod causes;
@@ -51,9 +51,9 @@ use store::record::{
 };
 use study::settings::Study;
 
-/// Makes the findings of the run at `path` from its trials, with comparisons with other trials, the
-/// use of time, and the next step. `stopped` is the reason for an early end of the run. `say` gets
-/// the reason if a file cannot be read.
+/// Builds the findings of the run at `path` from its trials, with comparisons with other trials,
+/// the use of time, and the next step. `stopped` is the reason for an early end of the run. `say`
+/// receives the reason if a file cannot be read.
 pub fn conclude(
     study: &Study,
     trials: Vec<TrialFinding>,
@@ -84,8 +84,8 @@ pub fn conclude(
 }
 
 /// Combines the trials of a run into its findings. Trials in which a search exceeded its result
-/// show that the load was too much, and do not count against the run. `merge` merges the latency of
-/// several trials. `stopped` is the reason for an early end of the run.
+/// show that the load was too high, and do not affect the verdict on the run. `merge` merges the
+/// latency of several trials. `stopped` is the reason for an early end of the run.
 pub fn combine(
     study: &Study,
     trials: Vec<TrialFinding>,
@@ -160,9 +160,9 @@ pub fn combine(
 /// faults, and with an earlier run.
 ///
 /// # Errors
-/// One of the trials cannot be read; nothing is added then.
+/// One of the trials cannot be read. In this case, nothing is added.
 fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
-    // The leading sentences also describe these additions.
+    // The leading sentences of the answer also describe these additions.
     let first = lead(found).len();
     found.answer.drain(..first);
     let added = without_faults::lay_beside(study, found, path)
@@ -178,7 +178,7 @@ fn lead(found: &FindingsRecord) -> Vec<String> {
     data::against(&found.trials).into_iter().chain(required).collect()
 }
 
-/// Puts the leading sentences before the others.
+/// Puts the leading sentences before the other sentences of the answer.
 fn begin_with_lead(found: &mut FindingsRecord) {
     let lead = lead(found);
     found.alarms = if misses_a_requirement(found) {
@@ -194,8 +194,8 @@ fn faults_of(trials: &[TrialFinding]) -> Vec<FaultRecord> {
     each.cloned().collect()
 }
 
-/// Returns the verdict of the run, judged by the trials that support it, and the reasons: as
-/// sentences, and as data.
+/// Returns the verdict on the run, based on the trials that support it, and the reasons as
+/// sentences and as data.
 fn verdict_and_reasons(
     searches: &[SearchRecord],
     trials: &[TrialFinding],
@@ -222,7 +222,8 @@ fn verdict_and_reasons(
     (verdict, words, records)
 }
 
-/// Returns true if the findings of a run may be used: its verdict is valid or suspect.
+/// Returns true if the findings of a run may be used, which means that its verdict is valid or
+/// suspect.
 pub fn may_be_believed(findings: &FindingsRecord) -> bool {
     findings.verdict != Verdict::Invalid
 }

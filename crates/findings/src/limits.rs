@@ -1,7 +1,8 @@
-//! Explains each knee, peak, difference, fault and drift by the resources that were full at it.
+//! Explains each knee, peak, difference, fault and drift by the resources that were full at that
+//! time.
 //!
-//! Several blocks of one point count together: a value is their median, and a resource is full if
-//! it was in more than half of them.
+//! Several blocks of one point are combined. A value is their median, and a resource is full if it
+//! was full in more than half of the blocks.
 
 use super::comparisons::is_search;
 use super::points::{load_of, places_of};
@@ -15,15 +16,15 @@ use store::record::{
 };
 use study::settings::Study;
 
-/// Adds the explanations to the findings, and the first one to the answer.
+/// Adds the explanations to the findings, and adds the first one to the answer.
 pub fn explain(study: &Study, trials: &[TrialFinding], found: &mut FindingsRecord) {
     found.limits = limits(study, trials, found);
     let of_answer = of_answer(&found.limits).map(|at| found.limits[at].says.clone());
     found.answer.extend(of_answer);
 }
 
-/// Returns an explanation for each event, those of the run's answer first. Trials without readings
-/// of their resources have none.
+/// Returns an explanation for each event, beginning with the events in the answer of the run.
+/// Events whose trials have no readings of resources have none.
 fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<LimitRecord> {
     let mut found: Vec<LimitRecord> = Vec::new();
     found.extend(differences(trials, &of.comparisons));
@@ -57,7 +58,7 @@ pub fn of_answer(limits: &[LimitRecord]) -> Option<usize> {
     limits.iter().position(is_limit)
 }
 
-/// The part of an observation that is the same for all events.
+/// Returns the fields of an explanation that do not depend on the kind of event.
 fn explained(at: &Observation, before: Before<'_>) -> LimitRecord {
     let full = candidates(at, before);
     let nearest = if full.is_empty() { nearest(at) } else { None };
@@ -82,8 +83,8 @@ fn candidate_record(candidate: Candidate) -> LimitCandidateRecord {
     }
 }
 
-/// Returns the explanation of a ladder: of its knee, or else of its highest load. A single load has
-/// no sweep.
+/// Returns the explanation of a sweep: of its knee, or else of its highest load. `None` for a
+/// single load, which is not a sweep.
 fn knee(
     trials: &[TrialFinding],
     variant: &VariantName,
@@ -108,7 +109,7 @@ fn knee(
     Some(LimitRecord {
         event,
         variant: variant.clone(),
-        // A knee is the last load before more of it brings only more latency.
+        // A knee is the last load before more load only increases latency.
         point: knee.filter(|_| event == LimitEvent::Knee).or(at),
         ..explained(
             &at_it,
@@ -117,7 +118,8 @@ fn knee(
     })
 }
 
-/// Returns the explanation of a search: the loads just above its results, beside the results.
+/// Returns the explanation of a search. It compares the loads just above the results with the
+/// results.
 fn peak(
     trials: &[TrialFinding],
     variant: &VariantName,
@@ -151,7 +153,8 @@ fn peak(
     })
 }
 
-/// Returns an explanation for each pair of variants that differ, at their first such point.
+/// Returns an explanation for each pair of variants that differ, at the first point at which they
+/// differ.
 fn differences(trials: &[TrialFinding], compared: &[ComparisonRecord]) -> Vec<LimitRecord> {
     let differs = |one: &&ComparisonRecord| one.verdict.is_difference();
     let has_primary = compared.iter().any(|one| one.primary);
@@ -160,7 +163,7 @@ fn differences(trials: &[TrialFinding], compared: &[ComparisonRecord]) -> Vec<Li
         let (slower, faster) = match one.verdict {
             Finding::Slower => (&one.contender, &one.baseline),
             Finding::Faster => (&one.baseline, &one.contender),
-            // A run whose variants were not interleaved has no side to explain.
+            // If the variants of a run were not interleaved, there is no difference to explain.
             _ => continue,
         };
         let is_known =
@@ -170,7 +173,7 @@ fn differences(trials: &[TrialFinding], compared: &[ComparisonRecord]) -> Vec<Li
         }
         let side = |variant: &VariantName| match one.point {
             Some(point) => at_point(trials, variant, Some(point)),
-            // The results of searches differ in their loads.
+            // Results of searches differ in their loads, so their resources are not compared.
             None => merged(trials.iter().filter(|trial| trial.variant == *variant)),
         };
         if let Some(at) = side(slower) {
@@ -189,8 +192,8 @@ fn differences(trials: &[TrialFinding], compared: &[ComparisonRecord]) -> Vec<Li
     found
 }
 
-/// Returns the resources that were full while a fault was in effect. A fault that fills none has no
-/// explanation: its cause is the fault.
+/// Returns the resources that were full while a fault was in effect. If no resource was full, there
+/// is no explanation, because the fault itself is the cause.
 fn faults(trial: &TrialFinding) -> Vec<LimitRecord> {
     let before = part(trial, LimitSpan::BeforeFaults).map(observation);
     let broken = trial.limits.iter().filter(|part| part.span == LimitSpan::Fault);
@@ -209,7 +212,8 @@ fn faults(trial: &TrialFinding) -> Vec<LimitRecord> {
     all.filter(|record| !record.candidates.is_empty()).collect()
 }
 
-/// Returns the explanation of a drift: the slower third of the window, beside the faster one.
+/// Returns the explanation of a drift. It compares the slower third of the window with the faster
+/// one.
 fn drift(trial: &TrialFinding) -> Option<LimitRecord> {
     let [first, last] =
         [LimitSpan::First, LimitSpan::Last].map(|span| part(trial, span).map(observation));
@@ -234,7 +238,7 @@ fn part(trial: &TrialFinding, span: LimitSpan) -> Option<&TrialLimitsRecord> {
     trial.limits.iter().find(|part| part.span == span)
 }
 
-/// Returns the blocks of a point together. `None` if none of them has readings.
+/// Returns the combined observation of all blocks of a point. `None` if no block has readings.
 fn at_point(
     trials: &[TrialFinding],
     variant: &VariantName,
@@ -260,7 +264,7 @@ fn merged<'a>(trials: impl Iterator<Item = &'a TrialFinding>) -> Option<Observat
             None if each.iter().any(|one| one.unobserved.contains(&kind)) => {
                 whole.unobserved.push(kind);
             }
-            // Versions of cassay that do not know the row recorded the trials.
+            // The trials were recorded by versions of cassay that do not have this row.
             None => {}
         }
     }
@@ -273,13 +277,13 @@ fn merged<'a>(trials: impl Iterator<Item = &'a TrialFinding>) -> Option<Observat
     Some(whole)
 }
 
-/// Returns the reading with the median value, as full as most of them are.
+/// Returns the reading with the median value. It counts as full if most readings are full.
 fn median(mut readings: Vec<LimitReading>) -> Option<LimitReading> {
     readings.sort_by(|one, other| one.value.total_cmp(&other.value));
     let full = readings.iter().filter(|reading| reading.is_full).count();
     let is_full = 2 * full > readings.len();
     let middle = readings.get(readings.len() / 2)?;
-    // The place is one where the resource was as full as the whole is called.
+    // The place must be one whose reading agrees with this result.
     let alike = readings.iter().rev().find(|one| one.is_full == is_full).unwrap_or(middle);
     Some(LimitReading {
         place: alike.place.clone(),

@@ -1,4 +1,5 @@
-//! Proposes the next run if a run leaves its question open: one command, with its time.
+//! Proposes the next run if a run leaves its question open. The proposal is one command, with its
+//! expected time.
 
 use analysis::recovery::HOLD_S;
 use measure::number::{about_duration, counted};
@@ -13,14 +14,14 @@ use study::rerun_command::rerun;
 use study::settings::Study;
 use target_spec::Target;
 
-/// Warm-up lengths to propose, s.
+/// Warm-up lengths that may be proposed, s.
 const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
-/// Number of blocks to propose before the first judgement of a difference.
+/// Number of blocks to propose if no difference has been judged yet.
 const BLOCKS_TO_BEGIN_WITH: usize = 5;
 
 /// Returns the next run to propose. `None` if no question is open.
 pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
-    // The user should examine corrupt data before further measurements.
+    // If data is corrupt, the user should examine it before any further measurements.
     if !data::against(&found.trials).is_empty() {
         return Some(look_at_data(found, run));
     }
@@ -72,8 +73,8 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     })
 }
 
-/// Proposes to resume the run if a trial lost one of its clients: without the client, the trial
-/// does not count.
+/// Proposes to resume the run if a trial lost one of its clients, because such a trial does not
+/// count.
 fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
     let mut clients = found.trials.iter().flat_map(|trial| &trial.clients);
     let is_lost = clients.any(|one| one.lost.is_some());
@@ -87,7 +88,7 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
     })
 }
 
-/// Granularity of proposed window lengths, s.
+/// Proposed window lengths are multiples of this number of seconds.
 const WINDOW_STEP_S: f64 = 30.0;
 
 /// Proposes a window long enough to show the recovery from faults that ended too late. `None` if
@@ -120,7 +121,7 @@ fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepR
 }
 
 /// Tells the user where to find the rows that were lost, wrong or resurrected, with the statement
-/// that reads the first of them.
+/// that reads the first of these rows.
 fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
     let read_by = data::first_row(&found.trials).map(|row| match row.read_by.as_str() {
         "" => format!(", and at row {}", row.row),
@@ -139,9 +140,9 @@ fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
     }
 }
 
-/// Proposes a warm-up that lasts until trials no longer get faster: at least `arrived_s`. Nodes
-/// that start only once need it only before the first window. `None` if no proposed length is long
-/// enough, or if the study is not a file.
+/// Proposes a warm-up of at least `arrived_s`, so that it lasts until trials no longer get faster.
+/// If nodes start only once, only the first window needs this warm-up. `None` if no length in the
+/// list is long enough, or if the study is not a file.
 fn with_longer_warmup(
     study: &Study,
     trials: &[TrialFinding],
@@ -170,7 +171,7 @@ fn with_longer_warmup(
     })
 }
 
-/// Returns true if cassay starts the nodes and measures all trials on the same processes.
+/// Returns true if cassay starts the nodes once, and measures all trials on the same processes.
 fn starts_nodes_once(study: &Study) -> bool {
     let target = &study.variants[0].settings.target;
     matches!(target, Target::Local(_))
@@ -180,7 +181,7 @@ fn starts_nodes_once(study: &Study) -> bool {
             .all(|one| one.settings.target == *target && one.settings.faults.is_empty())
 }
 
-/// Returns the wall time of a trial, from its first phase to its last.
+/// Returns the wall time of a trial, from the start of its first phase to the end of its last.
 fn seconds_of(trial: &TrialFinding) -> f64 {
     let from = trial.phases.iter().map(|phase| phase.from_s).reduce(f64::min);
     let to = trial.phases.iter().map(|phase| phase.to_s).reduce(f64::max);
@@ -249,7 +250,7 @@ mod tests {
         }
     }
 
-    /// A trial in which node2 was up again 4.7 s after a window of 75 s.
+    /// Returns a trial in which node2 was up again 4.7 s after the end of a window of 75 s.
     fn back_late() -> TrialFinding {
         let back = ReturnTime {
             left_s: Some(1.0),
@@ -349,7 +350,7 @@ mod tests {
             Some((run_with(" --set repeat.blocks=5"), 300.0))
         );
         assert_eq!(next(&[], open(4, Some(900))), None, "nobody adds so many");
-        // A node was up again only after the window, so the window must become longer.
+        // A node was up again only after the end of the window, so a longer window is proposed.
         let mut late = found(&[CauseKind::Others], open(4, Some(9)));
         late.trials[0] = back_late();
         let step = suggest(&study(), &late, run).unwrap();

@@ -1,8 +1,8 @@
-//! The points of a run: all blocks of one variant at one place, merged.
+//! The points of a run. At each point, all blocks of one variant at one place are merged.
 //!
-//! Throughput is the arithmetic mean over the blocks, which count alike. A percentile is that of
-//! all operations of all blocks together, from the histograms on disk. Percentiles are never
-//! averaged (11.2 and 27.4 ms are not "19.3 ms").
+//! Throughput is the arithmetic mean over the blocks, which have equal weight. A percentile is that
+//! of all operations of all blocks together, from the histograms on disk. Percentiles are never
+//! averaged (11.2 and 27.4 ms do not become "19.3 ms").
 
 use super::used_trials::usable;
 use analysis::VariantName;
@@ -17,10 +17,12 @@ use store::record::{
 };
 use store::{HistogramKind, Run, WindowHistograms};
 
-/// Returns the latency of several trials together. `None` if their logs cannot be read.
+/// Function that returns the latency of several trials together. `None` if their logs cannot be
+/// read.
 pub type Merge<'a> = dyn Fn(&[&TrialFinding]) -> Option<QuantilesRecord> + 'a;
 
-/// Reads logs of the run at `path`. The result is the same for a resumed run.
+/// Returns a function that reads the logs of the run at `path`. Its result is the same for a
+/// resumed run.
 ///
 /// # Errors
 /// The run cannot be read.
@@ -36,12 +38,12 @@ pub fn read_back(path: &Path) -> Result<impl Fn(&[&TrialFinding]) -> Option<Quan
     })
 }
 
-/// Share by which an open loop must fall short of its rate to be saturated: the margin within which
-/// two throughputs count as the same.
+/// Share by which an open loop must fall short of its rate to count as saturated. It is the margin
+/// within which two throughputs count as equal.
 const SHORTFALL_MIN: f64 = 0.03;
-/// Ratio p99 ÷ p50 of latencies below which no queue has grown.
+/// Ratio of p99 to p50 of latencies, below which no queue has grown.
 const STEADY_RATIO: f64 = 1.5;
-/// Returns for which conclusions a trial may be used.
+/// Returns the conclusions for which a trial may be used.
 pub fn state_of(trial: &TrialFinding) -> State {
     if is_saturated(trial) {
         State::Saturated
@@ -52,9 +54,9 @@ pub fn state_of(trial: &TrialFinding) -> State {
     }
 }
 
-/// Returns true if less was done than was offered, counting failures as done, and nothing else was
-/// wrong. V1 does not fail if the limit in flight held operations back, since that is caused by a
-/// slow target. V8 may fail: some operations time out.
+/// Returns true if less was done than was offered, and nothing else was wrong. Failures count as
+/// done. V1 does not fail if the limit in flight held operations back, because a slow target causes
+/// that. V8 may fail, because some operations time out.
 pub fn is_saturated(trial: &TrialFinding) -> bool {
     let rate = match trial.point {
         Some(Point::Rate(rate)) if trial.all.ops > 0 => rate as f64,
@@ -72,8 +74,8 @@ pub fn is_saturated(trial: &TrialFinding) -> bool {
     is_explained && is_short(done) && is_short(later) && !is_only_slow(trial, missing_s)
 }
 
-/// Returns true if the operations missing at the window's end were under way there, at a latency
-/// that does not grow. A latency that grows from nothing, as that of a queue does, has a p99 of
+/// Returns true if the operations that are missing at the end of the window were in flight at that
+/// time, and latency does not grow. The latency of a growing queue rises from zero, so its p99 is
 /// twice its median.
 fn is_only_slow(trial: &TrialFinding, missing_s: f64) -> bool {
     let latency = &trial.all.latency_ms;
@@ -83,8 +85,8 @@ fn is_only_slow(trial: &TrialFinding, missing_s: f64) -> bool {
         && missing_s * 1e3 <= STEADY_RATIO * p50_ms
 }
 
-/// Returns every point of every variant with a usable trial. If blocks differ, the state of most of
-/// them decides whether the point is saturated; a tie counts as kept up.
+/// Returns every point of every variant with a usable trial. If blocks differ, the state of most
+/// blocks decides whether the point is saturated. In case of a tie, the target kept up.
 pub fn points(
     variants: &[&VariantName],
     trials: &[TrialFinding],
@@ -97,8 +99,8 @@ pub fn points(
     variants.iter().flat_map(|variant| of(variant)).collect()
 }
 
-/// Adds the points without a usable trial, made of all their trials, with the verdict `invalid`.
-/// They are shown and exported, but cassay concludes nothing from them.
+/// Adds the points that have no usable trial. They consist of all their trials, and have the
+/// verdict `invalid`. cassay shows and exports them, but concludes nothing from them.
 pub fn add_invalid(
     variants: &[&VariantName],
     trials: &[TrialFinding],
@@ -137,7 +139,8 @@ fn point(
         let same = here.iter().filter(|trial| state_of(trial) == state);
         same.copied().collect()
     };
-    // A point that kept up in most blocks counts as kept up: the others were incidents.
+    // If the target kept up in most blocks, the point counts as kept up, and the other blocks as
+    // incidents.
     let (kept, saturated) = (in_state(State::Kept), in_state(State::Saturated));
     let is_saturated = saturated.len() > kept.len();
     let used = if is_saturated { saturated } else { kept };
@@ -147,8 +150,8 @@ fn point(
     })
 }
 
-/// Merges `used` trials of a variant at a place into a record; `all` is the number of all trials
-/// there.
+/// Merges the trials `used` of a variant at a place into a record. `all` is the number of all
+/// trials there.
 fn made_of(
     variant: &VariantName,
     place: Option<Point>,
@@ -181,7 +184,7 @@ fn made_of(
     }
 }
 
-/// Returns the costs of a point with these trials.
+/// Returns the costs at a point, from these trials.
 pub fn costs_of(trials: &[&TrialFinding]) -> Vec<CostRecord> {
     let of = |cost: CostKind| {
         let values: Vec<f64> =
@@ -196,7 +199,7 @@ pub fn costs_of(trials: &[&TrialFinding]) -> Vec<CostRecord> {
     CostKind::ALL.into_iter().filter_map(of).collect()
 }
 
-/// Returns the places of a variant's trials, in rising order of load.
+/// Returns the places of a variant's trials, ordered by load.
 pub fn places_of(trials: &[TrialFinding], variant: &VariantName) -> Vec<Option<Point>> {
     let mut places: Vec<Option<Point>> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.variant == *variant) {
@@ -213,7 +216,7 @@ pub fn load_of(point: Option<Point>) -> f64 {
     point.map_or(0.0, Point::value)
 }
 
-/// Reads the points of one variant as a ladder.
+/// Interprets the points of one variant as a sweep.
 pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
     let rung = |point: &&PointRecord| SweepStep {
         load: load_of(point.point),
@@ -229,7 +232,7 @@ pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
     read_sweep(&rungs, p99_bound_ms)
 }
 
-/// Converts the reading of a ladder to its record.
+/// Converts the result of a sweep to its record.
 pub fn sweep_record(points: &[&PointRecord], sweep: &Reading) -> Option<SweepRecord> {
     let place = |at: usize| points[at].point;
     Some(SweepRecord {
@@ -280,7 +283,7 @@ mod tests {
     fn a_rate_with_less_throughput_and_no_problem_is_saturated() {
         assert_eq!(at_rate(995.0, &[], Verdict::Valid, &[]), State::Kept);
         assert_eq!(at_rate(800.0, &[], Verdict::Suspect, &[]), State::Saturated);
-        // The client itself was late: the target's limit is unknown.
+        // The client itself was late, so the limit of the target is unknown.
         assert_eq!(
             at_rate(800.0, &[], Verdict::Invalid, &["V1"]),
             State::Unusable
@@ -290,7 +293,7 @@ mod tests {
             at_rate(800.0, &timed_out, Verdict::Invalid, &["V8"]),
             State::Saturated
         );
-        // It kept up, and answered with errors.
+        // The target kept up, but answered with errors.
         let refused = [("unavailable", 2000)];
         assert_eq!(
             at_rate(800.0, &refused, Verdict::Invalid, &["V8"]),
@@ -299,8 +302,8 @@ mod tests {
         assert_eq!(at_rate(800.0, &refused, Verdict::Suspect, &[]), State::Kept);
     }
 
-    /// If a target answers after 300 ms, a window of 6 s without a warm-up sees 5,700 of 6,000
-    /// operations.
+    /// If a target answers after 300 ms, 5,700 of 6,000 operations end within a window of 6 s
+    /// without a warm-up.
     #[test]
     fn operations_under_way_at_the_end_are_no_shortfall() {
         let state = |p50: f64, p99: f64, later: Option<f64>| {
@@ -317,9 +320,9 @@ mod tests {
         };
         assert_eq!(state(300.0, 302.0, None), State::Kept);
         assert_eq!(state(150.0, 900.0, Some(1000.0)), State::Kept);
-        // A queue that grows: the same from first to last, and ever later.
+        // A queue grows: the throughput does not change, but the latency rises.
         assert_eq!(state(150.0, 300.0, Some(950.0)), State::Saturated);
-        // More operations are missing than the latency explains.
+        // More operations are missing than the latency can explain.
         assert_eq!(state(100.0, 101.0, Some(950.0)), State::Saturated);
         assert_eq!(state(150.0, 300.0, None), State::Saturated);
     }
@@ -338,7 +341,7 @@ mod tests {
             trial.all.latency_ms.p99 = p99.into();
             trial
         };
-        // A case from a real run: 11.24 and 27.36 became 19.3.
+        // In a real run, the values 11.24 and 27.36 were averaged to 19.3.
         let trials = [trial(0, 11.24), trial(1, 27.36)];
         let merge = |of: &[&TrialFinding]| {
             assert_eq!(of.len(), 2);
@@ -351,7 +354,7 @@ mod tests {
         assert_eq!((found.len(), found[0].blocks, found[0].left_out), (1, 2, 0));
         assert_eq!(found[0].trials, [0, 1]);
         assert_eq!(found[0].latency_ms.p99, Known::Exactly(26.9));
-        // Logs that cannot be read give no percentile rather than another one.
+        // If logs cannot be read, there is no percentile, instead of a wrong one.
         let unread = points(&[&VariantName::default()], &trials, &|_| None);
         assert_eq!(unread[0].latency_ms.p99, Known::Exactly(0.0));
     }

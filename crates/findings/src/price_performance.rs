@@ -1,4 +1,4 @@
-//! Relates throughput to price, and to the number of nodes needed.
+//! Relates throughput to price, and computes the number of nodes needed.
 
 use super::comparisons::is_search;
 use super::points::{places_of, state_of};
@@ -14,11 +14,11 @@ use store::record::{
 use study::settings::{Capacity, Price, Study, Variant};
 use target_spec::Target;
 
-/// Seconds of an hour: prices are per hour.
+/// Seconds in an hour, because prices are per hour.
 const HOUR_S: f64 = 3600.0;
 
-/// Returns the throughput per price of each variant with a price. It uses the result of its
-/// searches, or its throughput at the primary point of comparisons, or else its highest.
+/// Returns the throughput per price of each variant that has a price. The throughput is the result
+/// of the variant's searches, or that at the primary point of comparisons, or else the highest.
 pub fn prices(
     study: &Study,
     points: &[PointRecord],
@@ -47,15 +47,15 @@ pub fn prices(
     study.variants.iter().filter_map(of).collect()
 }
 
-/// Throughput of a variant, and its point. Search results have no point.
+/// Throughput of a variant, and the point of that throughput. Search results have no point.
 struct Did {
     place: Option<Point>,
     ops_per_s: f64,
     ci95: Option<[f64; 2]>,
 }
 
-/// Returns the result of the searches. `None` if one has not reached its goal: a lower bound gives
-/// no price.
+/// Returns the result of the searches. `None` if a search has not reached its goal, because a lower
+/// bound is not enough for a price.
 fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<Did> {
     let of = searches.iter().filter(|one| one.variant == variant.name);
     let log = |one: &SearchRecord| match one.found_ops_per_s()? {
@@ -86,7 +86,7 @@ fn measured(
     })
 }
 
-/// Returns the comparison by throughput with the baseline, for the prices of both.
+/// Returns the comparison of throughput with the baseline, if both variants have a price.
 fn against(
     study: &Study,
     variant: &Variant,
@@ -190,8 +190,9 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
     }
 }
 
-/// Returns the highest rate that was kept up with in every block, with p99 certainly within the
-/// bound, as at all lower rates. The second value is the lower end of the throughput there.
+/// Returns the highest rate that the target kept up with in every block. At this rate and all lower
+/// ones, p99 must certainly be within the bound. The second value is the lower end of the
+/// throughput there.
 fn held(
     asked: &Capacity,
     variant: &Variant,
@@ -213,13 +214,13 @@ fn held(
     let point = points
         .iter()
         .find(|point| point.variant == variant.name && point.point == Some(rate))?;
-    // A point without an interval has no lower end to plan with.
+    // Without an interval, a point has no lower end for planning.
     let [least, _] = point.ops_per_s_ci95?;
     Some((rate.value(), least))
 }
 
 /// Returns the geometric mean of the rates that searches within such a bound held, and the lower
-/// end of its interval. `None` if a block held no rate, or with fewer than three blocks.
+/// end of its interval. `None` if a block held no rate, or if there are fewer than three blocks.
 fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> Option<(f64, f64)> {
     let bound = variant.settings.procedure.bound()?;
     let is_asked = bound.of == Percentile::P99 && bound.ms <= asked.p99_ms;
@@ -270,7 +271,8 @@ mod tests {
     use study::resolve::resolve;
     use study::settings::Overrides;
 
-    /// Five blocks of a study with these keys; `did` gives throughput and p99 of a variant.
+    /// Returns the findings of a study with these keys and five blocks. `did` returns throughput
+    /// and p99 of a variant.
     fn run(keys: &str, did: impl Fn(&str, f64) -> (f64, Known)) -> FindingsRecord {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
@@ -309,7 +311,7 @@ mod tests {
             said.contains("4 USD per hour") && said.contains("times “d13”"),
             "{said}"
         );
-        // Two currencies have no ratio.
+        // Two prices in different currencies have no ratio.
         let other = run(&PRICED.replacen("USD", "EUR", 1), did);
         assert_eq!(other.prices[1].ratio, None);
     }
@@ -331,7 +333,7 @@ mod tests {
             (capacity.held_at, capacity.nodes_measured),
             (Some(20_000.0), Some(1))
         );
-        // ⌈1.1 × 100,000 ÷ 19,900⌉ + 1.
+        // The expected number of nodes is ⌈1.1 × 100,000 ÷ 19,900⌉ + 1.
         assert_eq!(capacity.nodes, Some(7), "{capacity:?}");
         assert!(capacity.assumptions.iter().any(|a| a.contains("from 1 to 7 nodes")));
         assert!(

@@ -1,5 +1,5 @@
 //! Compares published ratios with measured ratios. A published ratio has no interval, so the page
-//! only states if it lies within the measured interval.
+//! only states whether the ratio is within the measured interval.
 
 use analysis::{Metric, VariantName, autocorrelation, compare_paired};
 use measure::Known;
@@ -11,22 +11,24 @@ use store::record::{
 use study::settings::Study;
 use study::settings::{Failure, Figure, PublishedFile, Ratio};
 
-/// The part of a variant's measurement that ratios use.
+/// Measured values of a variant that ratios use.
 struct VariantMeasurement<'a> {
     ops_per_s: f64,
     /// Throughput of each block, op/s.
     ops_per_s_blocks: Vec<f64>,
-    /// Latency merged over blocks. For searches, which end at different points, one for each.
+    /// Latency merged over blocks. A variant with searches has one entry for each search, because
+    /// searches end at different points.
     latency_ms: Vec<&'a QuantilesRecord>,
     /// Latency of each block.
     latency_ms_blocks: Vec<&'a QuantilesRecord>,
 }
 
-/// Prefix of a published metric that is a latency.
+/// Prefix of the name of a published metric that is a latency.
 const LATENCY: &str = "latency_ms.";
 
 impl VariantMeasurement<'_> {
-    /// Returns the metric in each block. `None` if it is unknown or only a bound in one of them.
+    /// Returns the metric in each block. `None` if the metric is unknown or only a bound in some
+    /// block.
     fn blocks(&self, metric: &str) -> Option<Vec<f64>> {
         match metric.strip_prefix(LATENCY) {
             None => (metric == "ops_per_s").then(|| self.ops_per_s_blocks.clone()),
@@ -38,7 +40,8 @@ impl VariantMeasurement<'_> {
     }
 }
 
-/// Returns a figure of a known latency, ms. A lower bound gives no ratio.
+/// Returns a figure of the latency in ms. `None` if it is only a lower bound, because a lower bound
+/// has no ratio.
 fn exactly(latency: &QuantilesRecord, name: &str) -> Option<f64> {
     match latency.figure(name)? {
         Known::Exactly(ms) if ms > 0.0 => Some(ms),
@@ -46,7 +49,7 @@ fn exactly(latency: &QuantilesRecord, name: &str) -> Option<f64> {
     }
 }
 
-/// Returns the ratio of two places. It has an interval if their blocks are pairs.
+/// Returns the ratio of the values of two places. It has an interval if the blocks are pairs.
 fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 2]>)> {
     let margins = if metric.starts_with(LATENCY) {
         Metric::LATENCY
@@ -60,7 +63,7 @@ fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 
     compared.map(|compared| (compared.ratio, compared.ci95()))
 }
 
-/// Returns the published figures with the measured figures. `None` if the study names no file.
+/// Returns the published figures next to the measured figures. `None` if the study names no file.
 pub fn published(
     study: &Study,
     trials: &[TrialFinding],
@@ -124,8 +127,7 @@ fn failure(failure: &Failure) -> PublishedFailureRecord {
     }
 }
 
-/// Returns where the searches of a variant ended: for each, the last trial there, which held the
-/// point.
+/// Returns, for each search of a variant, the last trial at its result. That trial held the load.
 fn found<'a>(
     variant: &VariantName,
     trials: &'a [TrialFinding],
@@ -181,7 +183,7 @@ fn place<'a>(point: &'a PointRecord, trials: &'a [TrialFinding]) -> VariantMeasu
     }
 }
 
-/// Returns the measured ratio. It has an interval if its blocks are pairs.
+/// Returns the measured ratio. It has an interval if the blocks are pairs.
 fn ours(
     metric: &str,
     of: &VariantMeasurement<'_>,
@@ -204,7 +206,7 @@ fn ours(
 }
 
 /// Returns the geometric mean of the measured ratios at all points that both variants have. It has
-/// an interval if the blocks are pairs at all points: then each block has such a mean.
+/// an interval if the blocks are pairs at all points, because each block then has such a mean.
 fn over_points(
     ratio: &Ratio,
     points: &[PointRecord],
@@ -314,7 +316,7 @@ mod tests {
         assert_eq!(absent.ours, None);
     }
 
-    /// Latencies had no interval, regardless of the number of blocks.
+    /// In an earlier version, latencies had no interval, regardless of the number of blocks.
     #[test]
     fn ratios_of_latencies_have_intervals_over_blocks() {
         let trial = |index: usize, p99: f64| {
@@ -391,8 +393,8 @@ mod tests {
         assert_eq!(p50.ours, None, "nothing is known of it");
     }
 
-    /// A search tries loads beyond its result: throughput is higher there, and latency beyond the
-    /// bound.
+    /// A search also tries loads beyond its result. There, throughput is higher, and latency is
+    /// beyond the bound.
     #[test]
     fn a_published_ratio_uses_search_results_not_search_steps() {
         let trial = |index: usize, variant: &str, threads: f64, ops: f64| {

@@ -1,5 +1,5 @@
-//! Computes the effects of a trial's faults from its files when it has ended. So nothing needs to
-//! remain in memory while the trial runs, regardless of its length.
+//! Computes the effects of a trial's faults from its files when the trial has ended. So the memory
+//! used while a trial runs does not depend on its length.
 
 mod peers_view;
 mod window;
@@ -14,10 +14,11 @@ use store::record::{
 };
 use window::{Stretch, Window};
 
-/// Significant digits of a value in a finding.
+/// Number of significant digits of a value in a finding.
 const DIGITS: i32 = 6;
 
-/// Adds to each fault of a trial's finding its effects. The trial's lines have been written.
+/// Adds the effects of each fault to the finding of a trial. The lines of the trial must have been
+/// written.
 ///
 /// # Errors
 /// The lines cannot be read.
@@ -54,11 +55,13 @@ pub fn measure(trial: &Trial, finding: &mut TrialFinding, offered: LoadSchedule)
     Ok(())
 }
 
-/// Stretch during a fault, and stretch after it. `None` for a stretch without an interval.
+/// Period from the injection of a fault, and period after the fault. `None` for a period without an
+/// interval.
 pub type FromInjection = [Option<StretchRecord>; 2];
 
-/// Returns the stretches of a trial's faults in a trial without them, in the order of the faults.
-/// Times count from the start of each window. A fault that never began has no stretches.
+/// Returns the same periods as those of a trial's faults, but in a trial without these faults, in
+/// the order of the faults. Times count from the start of each window. A fault that was never
+/// injected has no periods.
 ///
 /// # Errors
 /// One of the trials cannot be read.
@@ -103,7 +106,7 @@ fn times(record: &FaultRecord) -> Option<FaultTimes> {
     })
 }
 
-/// Stores the record, and copies from it the fields that older fault records have.
+/// Stores the record, and copies from it the fields that fault records of earlier versions have.
 fn put(fault: &mut FaultRecord, record: RecoveryRecord) {
     fault.detect_s = record.noticed.client_s;
     fault.dip = record.dip.map(|dip| dip.depth);
@@ -115,7 +118,7 @@ fn put(fault: &mut FaultRecord, record: RecoveryRecord) {
     fault.recovery = Some(record);
 }
 
-/// Returns the record, except the stretches.
+/// Returns the record without the periods.
 fn to_record(
     found: &Recovery,
     fault: &FaultTimes,

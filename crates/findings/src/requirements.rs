@@ -1,4 +1,5 @@
-//! Judges the requirements of a study: one record for each, in the order of the study.
+//! Judges the requirements of a study. The result is one record for each requirement, in the order
+//! of the study.
 
 mod earlier;
 mod sentences;
@@ -20,7 +21,7 @@ use store::record::{
 };
 use study::settings::{IfInconclusive, Require, Study, Variant, Where};
 
-/// Facts by which requirements are judged.
+/// Facts that the judgement of requirements needs.
 pub struct RequirementFacts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
@@ -30,7 +31,8 @@ pub struct RequirementFacts<'a> {
     pub comparisons: &'a [ComparisonRecord],
 }
 
-/// Percentile: its key in records, its requirement, its words, and its figure.
+/// A percentile: its key in records, its requirement, its name in sentences, and the function that
+/// returns it.
 type Percentile = (
     &'static str,
     RequiredMetric,
@@ -45,11 +47,11 @@ const PERCENTILES: [Percentile; 4] = [
     ("p999", RequiredMetric::P999Ms, "p99.9 latency", |q| q.p999),
 ];
 
-/// A number with a requirement, if it is known.
+/// A number to which a requirement applies, if the number is known.
 struct Number {
     value: Option<Known>,
     ci95: Option<[f64; 2]>,
-    /// Outcome that overrides the interval, and the reason.
+    /// Outcome that applies regardless of the interval, with the reason.
     decided: Option<(RequirementResult, &'static str)>,
 }
 
@@ -66,13 +68,13 @@ struct PendingRequirement<'a> {
     earlier: Option<EarlierNumbers>,
 }
 
-/// Numbers of a point in this run and in an earlier one.
+/// Numbers of a point in this run and in an earlier run.
 struct EarlierNumbers {
     /// Study and stamp of the earlier run.
     run: String,
     before: f64,
     now: f64,
-    /// Share by which this run may be worse.
+    /// Share by which this run may be worse than the earlier run.
     worse_by: f64,
     is_latency: bool,
 }
@@ -119,7 +121,8 @@ impl RequirementFacts<'_> {
         }
     }
 
-    /// Returns the points that the answer names: the end of each search, or the best of a ladder.
+    /// Returns the points that the answer names: the result of each search, or the best point of a
+    /// sweep.
     fn answer_points(&self, variant: &Variant) -> Vec<Option<Point>> {
         let of = self.searches.iter().filter(|s| s.variant == variant.name);
         let mut named: Vec<Option<Point>> = Vec::new();
@@ -134,7 +137,7 @@ impl RequirementFacts<'_> {
         named
     }
 
-    /// Returns the best point of a ladder.
+    /// Returns the best point of a sweep.
     fn best(&self, variant: &Variant) -> Option<Point> {
         let sweep = self.sweeps.iter().find(|s| s.variant == variant.name);
         let named = sweep.and_then(|s| s.best_within_bound.or(s.best));
@@ -187,9 +190,9 @@ impl RequirementFacts<'_> {
     }
 
     /// Returns a percentile of all blocks together. With three or more blocks, its interval comes
-    /// from the spread between them, extended to contain the percentile; with fewer, from their
-    /// windows. Without an interval, the share of operations above the limit still shows a value
-    /// far beyond it.
+    /// from the spread between them, and is extended to contain the percentile. With fewer blocks,
+    /// it comes from their windows. Without an interval, the share of operations above the limit
+    /// can still show that a value is far beyond it.
     fn latency(
         &self,
         point: &PointRecord,
@@ -270,7 +273,7 @@ impl RequirementFacts<'_> {
         }
     }
 
-    /// Returns the record of the required ratio to the baseline. The baseline itself has none.
+    /// Returns the record of the required ratio to the baseline. `None` for the baseline itself.
     fn ratio(&self, variant: &Variant, least: f64) -> Option<RequirementRecord> {
         let variants = &self.study.variants;
         let baseline = variants.iter().find(|one| one.step == variant.step)?;
@@ -302,7 +305,7 @@ impl RequirementFacts<'_> {
 
 /// Returns true if the share of operations above the limit certainly exceeds the share that the
 /// percentile allows, by its 95 % interval (Wilson's). If the median is above the limit, that share
-/// is at least half. The median itself is not judged this way.
+/// is at least half. This method is not used for the median itself.
 fn is_far_above(latency: &QuantilesRecord, percentile: &str, limit_ms: f64) -> bool {
     let allowed = match percentile {
         "p95" => 0.05,
@@ -314,8 +317,8 @@ fn is_far_above(latency: &QuantilesRecord, percentile: &str, limit_ms: f64) -> b
     latency.p50.least() > limit_ms && half.is_some_and(|[low, _]| low > allowed)
 }
 
-/// Returns the interval of a single window. For two blocks, returns the hull of both windows'
-/// intervals; for more, the interval over the blocks.
+/// Returns the interval of a single window. For two blocks, returns the shortest interval that
+/// contains the intervals of both windows. For more blocks, returns the interval over the blocks.
 fn over_blocks(
     used: &[&TrialFinding],
     own: impl Fn(&&TrialFinding) -> Option<[f64; 2]>,
@@ -337,7 +340,8 @@ fn latencies(require: &Require) -> [Option<f64>; 4] {
     ]
 }
 
-/// Returns contender ÷ baseline for throughput, and the inverse for latency: more is better.
+/// Returns contender ÷ baseline for throughput, and the inverse for latency, so that a higher ratio
+/// is always better.
 fn ratio(comparison: &ComparisonRecord) -> Number {
     let ends = match (comparison.ci95, comparison.ci95_end) {
         (Some(ends), _) => Some(ends),
@@ -355,7 +359,7 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
     }
 }
 
-/// Converts a ratio contender ÷ baseline such that more is better, for latency too.
+/// Converts a ratio contender ÷ baseline such that a higher ratio is better, also for latency.
 fn how_good(ratio: f64, ci95: Option<[f64; 2]>, is_latency: bool) -> Number {
     let (value, ci95) = if is_latency {
         (1.0 / ratio, ci95.map(|[low, high]| [1.0 / high, 1.0 / low]))
@@ -382,7 +386,8 @@ impl PendingRequirement<'_> {
                 RequirementResult::Untold,
                 "no trial at this point is usable",
             ),
-            // A value certainly beyond the limit is missed, regardless of undecided requirements.
+            // If a value is certainly beyond the limit, the requirement is missed. This does not
+            // depend on how undecided requirements count.
             (Some(RequirementResult::Missed), Some((RequirementResult::Untold, _))) => {
                 (RequirementResult::Missed, "")
             }

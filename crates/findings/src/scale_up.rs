@@ -1,4 +1,5 @@
-//! Computes the findings of a scale-up study: its variants as numbers of units, arm by arm.
+//! Computes the findings of a scale-up study, whose variants differ in the number of units. Each
+//! arm is analysed separately.
 
 mod arm_record;
 mod load_choice;
@@ -25,8 +26,8 @@ struct ScaleFacts<'a> {
     blocks: usize,
 }
 
-/// Returns a record for each arm. Empty if the study does not scale up, or if no trial got far
-/// enough to know its machine.
+/// Returns a record for each arm. Empty if the study does not scale up, or if no trial reached the
+/// point at which its machine is known.
 pub fn records(
     study: &Study,
     trials: &[TrialFinding],
@@ -61,7 +62,7 @@ pub fn records(
         record.sentences.extend(found.said_of(arm, &record.unit));
         let is_placed = |baseline: &Arm| found.topology(baseline) != found.topology(arm);
         if !baseline.is_some_and(is_placed) {
-            // The named factors are those of placement.
+            // Only arms that differ in placement have improvement factors with names.
             let gains = record.improvements.iter_mut();
             gains.for_each(|gain| gain.fills = None);
         }
@@ -108,7 +109,7 @@ impl<'a> ScaleFacts<'a> {
         }
     }
 
-    /// Groups the variants by their values on the other axes.
+    /// Groups the variants by their values on the other axes of the study.
     fn arms(&self, asked: &ScaleUp, axis: usize, machine: MachineSize) -> Vec<Arm> {
         let mut arms: IndexMap<Vec<usize>, Arm> = IndexMap::new();
         for variant in &self.study.variants {
@@ -126,14 +127,14 @@ impl<'a> ScaleFacts<'a> {
         arms.into_values().collect()
     }
 
-    /// Returns how an arm's nodes are placed.
+    /// Returns how the nodes of an arm are placed.
     fn topology(&self, arm: &Arm) -> Option<Placing> {
         let of = &arm.points.first()?.variant;
         let variant = self.study.variants.iter().find(|one| one.name == *of)?;
         Some(variant.settings.target.local()?.topology.placing)
     }
 
-    /// Returns remarks on some of an arm's points.
+    /// Returns remarks that apply to some points of an arm.
     fn said_of(&self, arm: &Arm, unit: &str) -> Vec<String> {
         let mut said = Vec::new();
         let shares = |of: &&UnitsMeasurement| {
@@ -159,7 +160,7 @@ impl<'a> ScaleFacts<'a> {
         said
     }
 
-    /// Returns the values of a variant on the other axes.
+    /// Returns the values of a variant on the other axes of the study.
     fn name_of(&self, variant: &Variant, axis: usize) -> Option<String> {
         let axes = self.study.axes.iter().zip(&variant.cell).enumerate();
         let others = axes.filter(|(index, _)| *index != axis);
@@ -195,11 +196,12 @@ impl<'a> ScaleFacts<'a> {
     }
 }
 
-/// Returns on how many sockets the units are, and how many are on each.
+/// Returns the number of sockets that contain the units, and the number of units on each.
 fn lies(part: Option<&PartRecord>, count: u32, machine: MachineSize) -> (u32, Vec<u32>) {
     match part {
         Some(part) => (part.split.len() as u32, part.split.clone()),
-        // A trial that failed before its nodes were placed: sockets are filled one by one.
+        // If a trial failed before its nodes were placed, sockets are assumed to be filled one by
+        // one.
         None => (count.div_ceil(machine.units_per_socket.max(1)), Vec::new()),
     }
 }
@@ -214,8 +216,8 @@ mod tests {
     use study::resolve::resolve;
     use study::settings::Overrides;
 
-    /// A machine of two sockets with four NUMA nodes each that scales by the two-level model; the
-    /// second load is beyond the bound.
+    /// Returns the findings on a machine of two sockets with four NUMA nodes each, which scales by
+    /// the two-level model. The second load is beyond the bound.
     fn run(rest: &str, gain: f64) -> FindingsRecord {
         run_with(rest, "blocks: 5", gain, |_| {})
     }
@@ -338,7 +340,7 @@ mod tests {
 
     #[test]
     fn an_offered_rate_that_was_kept_up_with_is_no_capacity() {
-        // Every rate was kept up with.
+        // The target kept up with every rate.
         let found = run_with("}, fixed: {rate: 10}", "blocks: 5", 1.0, |trial| {
             trial.all.ops_per_s = 10.0;
         });
@@ -349,7 +351,7 @@ mod tests {
                 "{point:?}"
             );
         }
-        // The second rate was too much: it shows what the target can do.
+        // The second rate was too high, so its throughput shows what the target can do.
         let found = run("}, sweep: {rate: [10, 1000k]}", 1.0);
         let first = &found.scale_ups[0].points[0];
         assert!((first.ops_per_s.unwrap() - 2000.0).abs() < 5.0, "{first:?}");
@@ -366,7 +368,7 @@ mod tests {
                     measured: Vec::new(),
                 });
             }
-            // An interruption in the second block, after which all data was loaded again.
+            // The run was interrupted in the second block. After that, all data was loaded again.
             trial.generation = Some(if trial.block > 1 || trial.index % 2 == 0 {
                 2
             } else {

@@ -1,4 +1,4 @@
-//! Finds the settings of a screening that have an effect, and those to confirm.
+//! Finds the settings of a screening that have an effect, and chooses the settings to confirm.
 
 use super::comparisons::{at_value, default_place};
 use super::effects::values;
@@ -11,10 +11,10 @@ use sentences::result_place::metric_words;
 use store::record::{ScreenRecord, ScreenedRecord, TrialFinding};
 use study::settings::{Study, Variant};
 
-/// Number of blocks of the confirmation: as many as a comparison begins with.
+/// Number of blocks of the confirming run. It equals the number with which a comparison begins.
 const CONFIRM_BLOCKS: usize = 5;
 
-/// Returns the screening of each step, at its primary point. Empty for other studies.
+/// Returns the screening of each step, at the step's primary point. Empty for other studies.
 pub fn screens(study: &Study, trials: &[TrialFinding]) -> Vec<ScreenRecord> {
     let Some(design) = study.screen else {
         return Vec::new();
@@ -33,7 +33,7 @@ fn screen_record(
     step: &Option<String>,
 ) -> Option<ScreenRecord> {
     let of: Vec<&Variant> = study.variants.iter().filter(|v| v.step == *step).collect();
-    // The study as it is written is not a run of the design.
+    // The original study is not one of the runs of the design.
     let (runs, written): (Vec<&Variant>, Vec<&Variant>) =
         of.into_iter().partition(|variant| !variant.cell.is_empty());
     let place = place(study, trials, &runs)?;
@@ -82,7 +82,7 @@ fn screen_record(
     })
 }
 
-/// Returns the primary point: that of the study, or that of a comparison.
+/// Returns the primary point of the study. If the study has none, returns that of a comparison.
 fn place(study: &Study, trials: &[TrialFinding], runs: &[&Variant]) -> Option<Point> {
     let places = places_of(trials, &runs.first()?.name);
     let is_run = |trial: &&TrialFinding| runs.iter().any(|run| run.name == trial.variant);
@@ -93,8 +93,8 @@ fn place(study: &Study, trials: &[TrialFinding], runs: &[&Variant]) -> Option<Po
     }
 }
 
-/// Returns the geometric mean of a run over the blocks. `None` without values, or if one is a lower
-/// bound.
+/// Returns the geometric mean of a run over the blocks. `None` if there are no values, or if a
+/// value is a lower bound.
 fn mean(by_block: &[Vec<Option<Known>>], run: usize) -> Option<f64> {
     let values: Vec<Known> = by_block.iter().filter_map(|block| block[run]).collect();
     let is_known = !values.is_empty() && !values.iter().any(|value| value.is_at_least());
@@ -133,7 +133,8 @@ fn judged(study: &Study, record: ScreenRecord, found: &[f64]) -> ScreenRecord {
     }
 }
 
-/// Returns the keys of a study that confirms these settings: every combination of them, in blocks.
+/// Returns the keys of a study that confirms these settings. It measures every combination of the
+/// settings, in blocks.
 fn matrix(study: &Study, confirm: &[usize]) -> String {
     if confirm.is_empty() {
         return String::new();
@@ -174,8 +175,9 @@ mod tests {
         resolve("s", &text, &Overrides::default()).unwrap()
     }
 
-    /// A run in which the third setting costs a tenth and the second brings 4 %, with a noise that
-    /// is the same every time. The runs named in `without` are missing.
+    /// Returns the trials of a run in which the third setting costs a tenth of the throughput and
+    /// the second adds 4 %. The noise is the same in every call. The runs named in `without` are
+    /// missing.
     fn trials(study: &Study, without: &[&str]) -> Vec<TrialFinding> {
         let mut trials = test_runs::trials(study, |trial| {
             let is_high = |at: usize| trial.variant.cell.get(at) == Some(&1);
@@ -236,7 +238,7 @@ mod tests {
         let found = combine(&study, trials(&study, &["run-03"]), &|_| None, None);
         assert!(found.screens[0].effects.is_empty());
         assert!(found.answer[0].contains("run-03"), "{:?}", found.answer);
-        // The study as it is written is not needed.
+        // The screening does not need the original study.
         let found = combine(&study, trials(&study, &["default"]), &|_| None, None);
         assert_eq!(found.screens[0].default_ratio, None);
         assert_eq!(found.screens[0].confirm.len(), 2);

@@ -1,8 +1,8 @@
-//! Summarizes the searches of a study: each by itself, and those of a variant together.
+//! Summarizes the searches of a study, both separately and together for each variant.
 //!
-//! A search finds a rate or a number of threads, and ratios are compared. So several searches are
-//! summarized by their geometric mean, with an interval by Student's t of the logarithms. A search
-//! is a path, so only whole searches are repetitions.
+//! A search finds a rate or a number of threads, and such results are compared by ratios. So
+//! several searches are summarized by their geometric mean, with an interval by Student's t of the
+//! logarithms. A search is a path, so only whole searches are repetitions.
 
 use super::used_trials::usable;
 use crate::trial_outcome::found;
@@ -14,7 +14,7 @@ use store::record::{
 };
 use study::settings::{Study, Variant};
 
-/// Returns every search, variant by variant.
+/// Returns every search, grouped by variant.
 pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
     let mut records = Vec::new();
     for variant in &study.variants {
@@ -78,7 +78,8 @@ fn range(range: Range) -> SearchRangeRecord {
     }
 }
 
-/// Converts a trial to the procedure's view; a trial that no rule has judged has failed.
+/// Converts a trial to the form that the procedure uses. A trial that no rule has judged counts as
+/// failed.
 fn to_trial(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
     let is_judged = !trial.rules.is_empty();
     Some(SeenTrial {
@@ -105,12 +106,12 @@ fn step(procedure: &Procedure, trial: &TrialFinding, seen: &SeenTrial) -> Search
     }
 }
 
-/// Returns the percentile of a search's bound.
+/// Returns the percentile that the search bounds.
 fn percentile(procedure: &Procedure) -> Percentile {
     procedure.bound().map_or(Percentile::P99, |bound| bound.of)
 }
 
-/// Returns the trials in which a search with an answer found a load too high, or got no answer and
+/// Returns the trials in which a search with a result found a load too high, or got no answer and
 /// tried again. These trials are not part of the search's result.
 pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
     let is_answer = |one: &&SearchRecord| {
@@ -135,7 +136,8 @@ pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
     steps.filter(is_beyond).map(|step| step.trial).collect()
 }
 
-/// Returns the measurement at a share of the searches' result, if the study requests one.
+/// Returns the measurements at a share of the load that the searches found, if the study requests
+/// that.
 pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<PointAtShare> {
     let procedure = &variant.settings.procedure;
     let (share, of) = (procedure.expected()?, percentile(procedure));

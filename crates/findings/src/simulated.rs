@@ -1,9 +1,9 @@
-//! Simulates studies with a known truth: how often the answer is wrong, with the order of a real
-//! plan.
+//! Simulates studies with a known truth, to measure how often the answer is wrong. The trials have
+//! the order of a real plan.
 //!
-//! Trials are simulated in the order in which they would run. Drift, the place in a block and the
-//! noise of blocks therefore affect variants as in a real run. The long version of each simulation
-//! is ignored here; `cargo xtask audit` runs it.
+//! Trials are simulated in the order in which they would run. So drift, the position in a block and
+//! the noise of blocks affect variants as in a real run. The long version of each simulation is
+//! ignored here; `cargo xtask audit` runs it.
 
 use crate::combine;
 use analysis::DIFFERENCE_LEVEL;
@@ -22,18 +22,18 @@ fn normal(chance: &mut Draws) -> f64 {
     radius * (std::f64::consts::TAU * chance.unit()).cos()
 }
 
-/// Effects on a trial, as shares of its throughput.
+/// Effects on the throughput of a trial, as shares.
 #[derive(Clone, Copy, Debug, Default)]
 struct World {
     /// Standard deviation of the ratio of two trials of one block.
     noise: f64,
-    /// Standard deviation from block to block, alike for all trials of a block.
+    /// Standard deviation between blocks. Within a block, the effect on all trials is the same.
     block: f64,
-    /// Gain of each trial of the run over the one before it.
+    /// Gain of each trial of the run over the previous trial.
     drift: f64,
-    /// Loss of the first trial of a block.
+    /// Loss of the first trial in each block.
     first: f64,
-    /// Gain of the last variant.
+    /// Gain of the last variant over the others.
     effect: f64,
 }
 
@@ -82,7 +82,8 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     combine(&study, trials.collect(), &|_| None, None)
 }
 
-/// Returns the share of runs whose primary comparison, or any other, states that variants differ.
+/// Returns two shares of runs: those whose primary comparison states that variants differ, and
+/// those in which any other comparison does.
 fn called(study: &Study, world: World, seeds: Range<u64>) -> [f64; 2] {
     let (mut counts, runs) = ([0u32; 2], seeds.end - seeds.start);
     for seed in seeds {
@@ -98,7 +99,8 @@ fn called(study: &Study, world: World, seeds: Range<u64>) -> [f64; 2] {
     counts.map(|count| f64::from(count) / runs as f64)
 }
 
-/// Returns the share of `runs` above which a true 3 % is improbable (one in a thousand).
+/// Returns an upper limit for the share of `runs` in which an event with a true probability of 3 %
+/// occurs. By chance, one in a thousand simulations exceeds it.
 fn at_level(runs: u64) -> f64 {
     DIFFERENCE_LEVEL + 3.1 * (DIFFERENCE_LEVEL * (1.0 - DIFFERENCE_LEVEL) / runs as f64).sqrt()
 }
@@ -156,7 +158,8 @@ fn audit_of_equal_variants_at_most_1_in_30_differs() {
     equal_variants(&audit_seeds());
 }
 
-/// Returns the seeds of `cargo xtask audit --seed S --runs N`: no other S has them.
+/// Returns the seeds of `cargo xtask audit --seed S --runs N`. Different values of S have no seeds
+/// in common.
 fn audit_seeds() -> Range<u64> {
     let given = |name: &str| {
         let text = std::env::var(name).ok()?;
@@ -167,7 +170,8 @@ fn audit_seeds() -> Range<u64> {
     first..first + runs
 }
 
-/// Returns the share of studies that find 5 %, with `blocks` blocks and this noise of the ratio.
+/// Returns the share of studies that find a difference of 5 %, with `blocks` blocks and this noise
+/// of the ratio.
 fn found(blocks: usize, noise: f64, seeds: Range<u64>) -> f64 {
     let world = World {
         noise,
@@ -183,7 +187,8 @@ fn found(blocks: usize, noise: f64, seeds: Range<u64>) -> f64 {
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_difference_of_five_percent() {
-    // Noise of the ratio, and of each trial by itself.
+    // The second argument is the noise of the ratio. `each` is that noise if every trial has a
+    // noise of 2 %.
     let each = 0.02 * 2.0_f64.sqrt();
     assert!(found(5, 0.02, audit_seeds()) >= 0.90);
     assert!(found(5, each, audit_seeds()) >= 0.66);
@@ -227,7 +232,8 @@ fn ten_points(seeds: Range<u64>) {
     assert!(primary <= most && other <= most, "{primary} {other}");
 }
 
-/// More than five of sixty are improbable; without adjustment, a study has 0.9 findings on average.
+/// More than five of sixty studies with a false finding are improbable. Without adjustment, a study
+/// has 0.9 false findings on average.
 #[test]
 fn ten_points_have_a_false_finding_in_1_of_30_studies_not_12() {
     ten_points(0..60);
@@ -246,8 +252,8 @@ fn a_sequential_study_never_gets_a_verdict_of_pairs() {
         .text
         .replace("blocks: 5", "blocks: 5, order: sequential");
     let study = resolve("s", &study, &Overrides::default()).unwrap();
-    // 2 % per trial: the second variant is 10 % faster, and pairs would call it so in 99 of 100
-    // studies.
+    // With a drift of 2 % per trial, the second variant appears 10 % faster. A comparison of pairs
+    // would report that in 99 of 100 studies.
     let world = World {
         noise: 0.02,
         drift: 0.02,
@@ -267,7 +273,8 @@ fn a_sequential_study_never_gets_a_verdict_of_pairs() {
     assert!(primary <= 0.05, "{primary}");
 }
 
-/// Simulates a study that ends when it is answered. Returns its findings, and its number of blocks.
+/// Simulates a study that ends when its question is answered. Returns its findings, and its number
+/// of blocks.
 fn until_answered(study: &Study, seed: u64, world: World) -> (FindingsRecord, usize) {
     let mut study = study.clone();
     study.seed = seed;

@@ -1,11 +1,11 @@
-//! Makes up runs, for tests of conclusions from runs.
+//! Creates artificial runs, for tests of conclusions from runs.
 
 use analysis::procedure::Point;
 use measure::Known;
 use store::record::{TrialFinding, Verdict};
 use study::settings::{Study, Variant};
 
-/// A trial of a made-up run.
+/// A trial of an artificial run.
 pub struct FixtureTrial<'a> {
     /// Variant of the trial.
     pub variant: &'a Variant,
@@ -18,14 +18,14 @@ pub struct FixtureTrial<'a> {
 }
 
 impl FixtureTrial<'_> {
-    /// Returns one of five deviations, up and down by turns, the same every time: independent of
-    /// any setting.
+    /// Returns one of five deviations, alternately up and down. They are the same in every call,
+    /// and independent of any setting.
     pub fn one_of(&self, deviations: [f64; 5]) -> f64 {
         deviations[self.index * 7 % 5]
     }
 }
 
-/// Returns a valid trial of ten seconds for each point of each variant in each block; `did` gives
+/// Returns a valid trial of ten seconds for each point of each variant in each block. `did` returns
 /// its throughput and p99.
 pub fn trials(study: &Study, did: impl Fn(&FixtureTrial<'_>) -> (f64, Known)) -> Vec<TrialFinding> {
     let mut trials = Vec::new();

@@ -1,4 +1,4 @@
-//! Tests the findings of runs of made-up trials.
+//! Tests the findings of runs of artificial trials.
 
 use super::*;
 use analysis::procedure::Point;
@@ -33,7 +33,7 @@ fn trial(variant: &str, threads: f64, block: usize, ops: f64, verdict: &str) -> 
     finding
 }
 
-/// Returns the worst p99: a mean of percentiles could not be it.
+/// Returns the worst p99. A mean of percentiles could not be that high.
 fn worst(trials: &[&TrialFinding]) -> Option<QuantilesRecord> {
     let all = trials.iter().map(|trial| trial.all.latency_ms.clone());
     all.max_by(|a, b| a.p99.least().total_cmp(&b.p99.least()))
@@ -69,7 +69,8 @@ fn a_reason_of_several_trials_stands_once_with_all_their_names() {
     assert_eq!(reason_words(&[&trials[0]]), ["a at 4 threads: V12: short"]);
 }
 
-/// Twelve trials on a busy machine had two screens of reasons before the first figure.
+/// In an earlier version, twelve trials on a busy machine led to two screens of reasons before the
+/// first figure.
 #[test]
 fn a_rule_with_many_reasons_is_said_once_with_the_first_of_them() {
     let because = |at: f64| TrialFinding {
@@ -135,7 +136,7 @@ fn the_answer_names_the_peak_and_the_differences() {
     );
 }
 
-/// The run was interrupted within the second block, and its data loaded again.
+/// The run was interrupted within the second block, and its data was loaded again.
 #[test]
 fn trials_on_different_data_are_no_pair() {
     let on = |generation: u64, trial: TrialFinding| TrialFinding {
@@ -178,8 +179,8 @@ fn one_block_is_never_conclusive_nor_an_invalid_trial_compared() {
     );
 }
 
-/// Two of five blocks were left, `b` came first in both, and cassay reported it as ten times
-/// faster: two equal variants on a machine that others used.
+/// Only two of five blocks were usable, and `b` ran first in both. An earlier version reported it
+/// as ten times faster, although the variants were equal and other programs used the machine.
 #[test]
 fn two_blocks_of_five_decide_nothing() {
     let trials = (0..5).flat_map(|block| {
@@ -212,7 +213,7 @@ fn at_rates(blocks: usize) -> Study {
     resolve("s", &text, &Overrides::default()).unwrap()
 }
 
-/// Blocks at a rate, with these throughputs and p99s.
+/// Returns three blocks at a rate, with these throughputs and p99s.
 fn rated(variant: &str, rate: f64, ops: [f64; 3], p99_ms: [Known; 3]) -> Vec<TrialFinding> {
     let one = |block: usize| {
         let mut one = trial(variant, rate, block, ops[block], "valid");
@@ -224,7 +225,8 @@ fn rated(variant: &str, rate: f64, ops: [f64; 3], p99_ms: [Known; 3]) -> Vec<Tri
     (0..3).map(one).collect()
 }
 
-/// Offered throughputs counted as two of six comparisons, which weakened the others.
+/// In an earlier version, offered throughputs counted as two of six comparisons, which weakened the
+/// others.
 #[test]
 fn throughput_at_a_rate_is_compared_only_if_it_was_not_kept_up() {
     let known = [9.0, 10.0, 11.0].map(Known::Exactly);
@@ -244,7 +246,7 @@ fn throughput_at_a_rate_is_compared_only_if_it_was_not_kept_up() {
     assert_eq!(compared(2000.0), ["ops_per_s"]);
     let many = found.multiplicity.unwrap();
     assert_eq!((many.comparisons, many.primary), (3, 1));
-    // At rates that no variant kept up with, throughput is the answer.
+    // If no variant kept up with a rate, the answer compares throughput.
     let trials = [
         rated("a", 1000.0, ops(800.0), known),
         rated("b", 1000.0, ops(700.0), known),
@@ -259,7 +261,8 @@ fn throughput_at_a_rate_is_compared_only_if_it_was_not_kept_up() {
     assert_eq!(primary, ["ops_per_s"]);
 }
 
-/// 9 ms against 'at least 20 ms' was "+122 %" to the digit, and 'at least 5 ms' was faster.
+/// In an earlier version, 9 ms compared with 'at least 20 ms' was reported as exactly "+122 %", and
+/// with 'at least 5 ms' as faster.
 #[test]
 fn a_comparison_with_a_lower_bound_holds_for_all_larger_values() {
     let known = [9.0, 9.1, 9.2].map(Known::Exactly);
@@ -370,7 +373,7 @@ fn a_run_that_stopped_is_invalid_and_says_why() {
     );
 }
 
-/// A demo on a busy laptop exported no row for its points, and did not report that.
+/// In a demo on a busy laptop, the export contained no row for the points, and did not report that.
 #[test]
 fn points_of_invalid_trials_keep_verdicts_and_conclude_nothing() {
     let study = study(2);
@@ -406,7 +409,7 @@ fn points_of_invalid_trials_keep_verdicts_and_conclude_nothing() {
     );
     let said = invalid.answer.join(" ");
     assert!(said.contains("has a usable result"), "{said}");
-    // If a point has a valid trial, an invalid one is not a row of its own.
+    // If a point has a valid trial, its invalid trials are not a separate row.
     let mut mixed = trials("invalid");
     mixed[0].verdict = store::record::Verdict::Valid;
     let mixed = combine(&study, mixed, &worst, None);

@@ -10,11 +10,11 @@ use study::settings::Settings;
 /// Rule, the meaning of its failure, and the resulting judgement of the trial.
 type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 
-/// Rules whose failure shows nothing about the target, each with the meaning of its failure. The
-/// client was at its limit, or its numbers contradict each other. Or other programs interfered,
-/// which may not happen again. Or the client itself was late. V1 does not fail if the limit of
-/// operations in flight held operations back, because then the target was slow. The order is
-/// important, since a client at its limit also stalls and is late.
+/// Rules whose failure shows nothing about the target, each with the meaning of its failure. Three
+/// kinds of failures are listed: the client was at its limit or its numbers contradict each other,
+/// other programs interfered, or the client itself was late. V1 does not fail if the limit of
+/// operations in flight held operations back, because then the target was slow. The order of the
+/// rules is important, because a client at its limit also stalls and is late.
 const NOT_OF_TARGET: [Excuse; 7] = [
     ("V3", "the client was at its limit", TrialJudgement::Client),
     (
@@ -60,8 +60,8 @@ pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
     }
 }
 
-/// Returns the shortfall of the operations from the rate, as a share. Failures count as done,
-/// because they have their own limit. Random arrivals vary by chance, so three standard deviations
+/// Returns the share of the operations at the rate that were not done. Failures count as done,
+/// because they have a separate limit. Random arrivals vary by chance, so three standard deviations
 /// of a Poisson count are allowed, as in V1.
 fn shortfall(settings: &Settings, finding: &TrialFinding, failed: u64) -> f64 {
     let rate = match finding.point {
@@ -96,8 +96,8 @@ fn result_of(finding: &TrialFinding, rule: &str) -> Option<RuleOutcome> {
     of.map(|one| one.result)
 }
 
-/// Minimum share of the CPUs with which other programs may explain a missed rate: twice the share
-/// at which V18 warns.
+/// Minimum share of the CPUs that other programs must use to explain a missed rate. It is twice the
+/// share at which V18 warns.
 const OTHERS_DISTURB: f64 = 0.20;
 
 /// Returns the disturbance that may explain why a trial missed its rate. `None` if there was none.
@@ -114,8 +114,8 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     }
 }
 
-/// Decides if an invalid trial still gives information about the target. If the client could not
-/// apply the requested load, the trial gives none, regardless of other problems.
+/// Decides whether an invalid trial still provides information about the target. If the client
+/// could not apply the requested load, it does not, regardless of other problems.
 fn judged(finding: &TrialFinding) -> TrialJudgement {
     if finding.verdict != Verdict::Invalid {
         return TrialJudgement::Fair;

@@ -4,9 +4,9 @@ use analysis::procedure::Role;
 use analysis::rules::Verdict;
 use store::record::TrialFinding;
 
-/// Returns one trial for each variant, place and block: the first usable one, or else the first. A
-/// trial that confirms a point or repeats an invalid one is not another block. For an endurance,
-/// returns the long trial if it is usable.
+/// Returns one trial for each variant, place and block. It is the first usable trial, or else the
+/// first trial. A trial that confirms a point or repeats an invalid trial does not count as another
+/// block. For an endurance study, returns the long trial if it is usable.
 pub fn once_each(trials: &[TrialFinding]) -> Vec<TrialFinding> {
     let mut once: Vec<TrialFinding> = Vec::with_capacity(trials.len());
     for trial in trials {
@@ -29,7 +29,7 @@ pub fn usable(trial: &TrialFinding) -> bool {
     trial.verdict != Verdict::Invalid
 }
 
-/// Returns true for the long trial of an endurance.
+/// Returns true for the long trial of an endurance study.
 pub fn is_long(trial: &TrialFinding) -> bool {
     trial.role == Role::Endurance
 }

@@ -1,9 +1,9 @@
-//! Compares trials with faults with the same trials without them: stretch by stretch, in pairs of
-//! one block.
+//! Compares trials with faults with the same trials without faults. It compares period by period,
+//! in pairs of one block.
 //!
-//! Invariants: both sides of a pair are the same stretch of the window, counted from its start, of
-//! trials on the same data. If a side completed no operation in a period, the period has no ratio:
-//! without such pairs, only the mild effects would remain.
+//! Invariants: the two trials of a pair ran on the same data, and their periods have the same
+//! position in the window. If a trial completed no operation in a period, the whole period has no
+//! ratio, because ratios of the remaining pairs would show only the mild effects.
 
 use super::comparisons::{COMPARED, blocks_of, metric_of};
 use super::interim_looks;
@@ -27,17 +27,17 @@ use store::record::{
 };
 use study::settings::{Study, Variant};
 
-/// Stretches by index.
+/// Periods of a fault, by the index that this module uses.
 const STRETCHES: [FaultStretch; 2] = [FaultStretch::Broken, FaultStretch::After];
 
-/// Reads, for the faults of the first trial, the same stretches of the second.
+/// Function that reads, for the faults of the first trial, the same periods of the second trial.
 type Read<'a> = dyn FnMut(&TrialFinding, &TrialFinding) -> Result<Vec<FromInjection>> + 'a;
 
-/// Adds to the findings of the run at `path` the effect of its faults compared with trials without
-/// them, if the study requests it.
+/// Adds to the findings of the run at `path` the effects of its faults, compared with trials
+/// without faults, if the study requests that.
 ///
 /// # Errors
-/// The run, or one of its trials, cannot be read; nothing is added then.
+/// The run, or one of its trials, cannot be read. In this case, nothing is added.
 pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
     if !study.repeat.without_faults {
         return Ok(());
@@ -71,19 +71,19 @@ fn add(study: &Study, found: &mut FindingsRecord, read: &mut Read<'_>) -> Result
     Ok(())
 }
 
-/// One stretch of one fault, with its pairs.
+/// One period of one fault, with its pairs of trials.
 struct Beside<'a> {
-    /// Variants without and with the fault.
+    /// Variant without faults, and variant with faults.
     variants: [&'a Variant; 2],
     place: Option<Point>,
     number: usize,
     fault: &'a FaultRecord,
     stretch: usize,
-    /// Pairs by block, without and with the fault.
+    /// Pairs of periods by block. The first of each pair is without the fault, the second with it.
     pairs: Vec<(usize, [StretchRecord; 2])>,
 }
 
-/// Returns all stretches of the faults of a variant at one place that have a pair.
+/// Returns all periods of the faults of a variant at one place for which there is a pair.
 fn stretches<'a>(
     study: &Study,
     trials: &'a [TrialFinding],
@@ -108,7 +108,7 @@ fn stretches<'a>(
         }
         let there = read(with, without)?;
         for (at, (fault, there)) in with.faults.iter().zip(there).enumerate() {
-            // Faults are recorded in the order of their ends.
+            // Faults are recorded in the order in which they end.
             let number = fault.number.unwrap_or(at);
             let here =
                 fault.recovery.as_ref().map(|found| [found.during.clone(), found.after.clone()]);
@@ -136,7 +136,7 @@ fn stretches<'a>(
     Ok(all)
 }
 
-/// Comparison of one stretch by one metric.
+/// Comparison of one period by one metric.
 struct StretchComparison {
     metric: &'static str,
     comparison: Comparison,
@@ -144,7 +144,7 @@ struct StretchComparison {
 }
 
 impl Beside<'_> {
-    /// Compares by each metric for which both sides of all pairs have a value.
+    /// Compares the periods by each metric that has a value on both sides of all pairs.
     fn comparisons(&self, study: &Study) -> Vec<StretchComparison> {
         let compared = |metric: &'static str, how: Metric| {
             let value = |stretch: &StretchRecord| match metric {
@@ -197,7 +197,7 @@ impl Beside<'_> {
     }
 }
 
-/// Judges all comparisons together, and makes their records. The primary comparisons are adjusted
+/// Judges all comparisons together, and creates their records. The primary comparisons are adjusted
 /// among themselves, and all others together.
 fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFaultsRecord> {
     let each: Vec<Vec<StretchComparison>> = all.iter().map(|one| one.comparisons(study)).collect();

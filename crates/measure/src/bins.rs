@@ -2,28 +2,31 @@
 //! statistics of its values.
 //!
 //! The bins begin at second 0. If a value is beyond the last possible bin, neighbours are joined in
-//! pairs, which doubles the width of all bins. Invariant: count, sum, minimum, maximum and the
-//! times of the last two cover all pushed values. This holds after any joins and for any order of
-//! arrival. A mean over a bin hides its peak, so the bin also keeps the peak and its time.
+//! pairs, which doubles the width of all bins. Invariant: the count, sum, minimum, maximum and the
+//! times of the minimum and maximum cover all values that were added. This is true after any joins
+//! and for any order of arrival. The mean of a bin hides its peak, so the bin also contains the
+//! peak and its time.
 
-/// Values of one stretch of time.
+/// Summary of the values in one bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// Time of its first value, s.
+    /// Time of the first value of the bin, in seconds.
     pub first_s: f64,
-    /// Time of its last value, s.
+    /// Time of the last value of the bin, in seconds.
     pub last_s: f64,
-    /// Number of its values; at least one.
+    /// Number of values in the bin; at least one.
     pub count: u64,
-    /// Sum of its values.
+    /// Sum of the values in the bin.
     pub sum: f64,
     /// Smallest value.
     pub min: f64,
-    /// Time of the smallest value, s. If there are several, the earliest.
+    /// Time of the smallest value, in seconds. If several values are equally small, the earliest
+    /// time.
     pub min_s: f64,
     /// Largest value.
     pub max: f64,
-    /// Time of the largest value, s. If there are several, the earliest.
+    /// Time of the largest value, in seconds. If several values are equally large, the earliest
+    /// time.
     pub max_s: f64,
 }
 
@@ -41,7 +44,7 @@ impl Bin {
         }
     }
 
-    /// Returns the arithmetic mean of its values.
+    /// Returns the arithmetic mean of the values in the bin.
     pub fn mean(&self) -> f64 {
         self.sum / self.count as f64
     }
@@ -60,23 +63,24 @@ impl Bin {
     }
 }
 
-/// Series of values in bins.
+/// Series of values in bins of equal width.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bins {
     max: usize,
     width_s: f64,
-    /// Bins by number, up to the last one with a value; `None` for a stretch without values.
+    /// Bins in order of time, up to the last bin with a value. A bin without values is `None`.
     slots: Vec<Option<Bin>>,
 }
 
 impl Bins {
-    /// Creates a series with bins of initially one second, at most `max` of them (at least 2).
+    /// Creates a series with at most `max` bins (at least 2). Each bin is initially one second
+    /// wide.
     pub fn new(max: usize) -> Bins {
         Bins::with_width(max, 1.0)
     }
 
-    /// Creates a series with bins that are initially `width_s` wide, or 1 s if that is not a valid
-    /// length.
+    /// Creates a series with at most `max` bins, each initially `width_s` wide, or 1 s if that is
+    /// not a valid length.
     pub fn with_width(max: usize, width_s: f64) -> Bins {
         let is_length = width_s.is_finite() && width_s > 0.0;
         Bins {
@@ -95,7 +99,7 @@ impl Bins {
         while t_s / self.width_s >= self.max as f64 {
             self.double();
         }
-        // The number saturates at 0 for values before second 0.
+        // The index saturates at 0 for values before second 0.
         let slot = (t_s / self.width_s) as usize;
         if slot >= self.slots.len() {
             self.slots.resize(slot + 1, None);
@@ -122,45 +126,45 @@ impl Bins {
         self.width_s *= 2.0;
     }
 
-    /// Returns the bins that have values, in order of time.
+    /// Returns the bins that contain values, in order of time.
     pub fn bins(&self) -> impl Iterator<Item = &Bin> {
         self.slots.iter().flatten()
     }
 
-    /// Returns the bins that have values, with their numbers. A bin begins at its number times
+    /// Returns the bins that contain values, with their numbers. A bin begins at its number times
     /// [`Bins::width_s`].
     pub fn numbered(&self) -> impl Iterator<Item = (usize, &Bin)> {
         let slots = self.slots.iter().enumerate();
         slots.filter_map(|(slot, bin)| Some((slot, bin.as_ref()?)))
     }
 
-    /// Joins bins until they are at least `width_s` wide, so that the series of one trial share
-    /// their bin edges.
+    /// Joins bins until they are at least `width_s` wide, so that all series of a trial have the
+    /// same bin edges.
     pub fn widen(&mut self, width_s: f64) {
         while self.width_s < width_s {
             self.double();
         }
     }
 
-    /// Returns the middle of each bin that has values, s, and the mean of its values. The middles
-    /// are further apart where values are missing.
+    /// Returns the middle of each bin that contains values, in seconds, and the mean of its values.
+    /// Bins without values are missing.
     pub fn means(&self) -> Vec<(f64, f64)> {
         let middle = |slot: usize| (slot as f64 + 0.5) * self.width_s;
         let means = self.numbered();
         means.map(|(slot, bin)| (middle(slot), bin.mean())).collect()
     }
 
-    /// Returns the current width of every bin, s.
+    /// Returns the current width of a bin, in seconds.
     pub fn width_s(&self) -> f64 {
         self.width_s
     }
 
-    /// Returns the number of values.
+    /// Returns the number of values in all bins.
     pub fn count(&self) -> u64 {
         self.bins().map(|bin| bin.count).sum()
     }
 
-    /// Returns true if there are no values.
+    /// Returns true if the series has no values.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -188,7 +192,7 @@ mod tests {
         assert_eq!((high.max, high.max_s), (99.0, 4_321.0));
         assert_eq!((high.first_s, high.last_s), (4_096.0, 4_351.0));
         assert_eq!(bins.means()[0], (128.0, 0.5));
-        // The bins are as wide as those of a longer series.
+        // The bins become as wide as those of a longer series.
         let mut wider = bins.clone();
         wider.widen(500.0);
         assert_eq!((wider.width_s(), wider.count()), (512.0, 86_400));
@@ -214,7 +218,7 @@ mod tests {
         assert_eq!((bins.count(), bins.means()), (1, vec![(0.5, 5.0)]));
         assert!(fill(0, &[]).is_empty());
         assert_eq!(Bins::with_width(4, 0.0).width_s(), 1.0);
-        // With a time in the far future, the bins are wide, not many.
+        // A time in the far future makes the bins wider, but does not increase their number.
         assert_eq!(fill(4, &[(1.0, 1.0), (1e300, 2.0)]).bins().count(), 2);
     }
 

@@ -1,12 +1,13 @@
-//! Times of a population of which some are only known as lower bounds (right-censored).
+//! Times of a population of operations. Some of the times are only known as lower bounds
+//! (right-censored).
 //!
-//! Invariant: a quantile of all values, with censored values at their lower bounds, is a lower
-//! bound of the true quantile. It *is* the true quantile if it does not change when every censored
-//! value becomes infinite. Otherwise, it is shown as "at least".
+//! Invariant: a quantile of all values, with each censored value at its lower bound, is a lower
+//! bound of the true quantile. It *is* the true quantile if it would not change when every censored
+//! value became infinite. Otherwise, reports show it as "at least".
 
 use crate::{Histogram, Known};
 
-/// Times, ns.
+/// Times in ns, some of which are only known as lower bounds.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     all: Histogram,
@@ -27,7 +28,8 @@ impl Times {
         self.censored.add(&other.censored);
     }
 
-    /// Builds it from a log: all values, and those of them that are lower bounds.
+    /// Builds the times from a log. `all` contains all values, and the second histogram those that
+    /// are lower bounds.
     pub fn from_logs(all: Histogram, censored: Histogram) -> Times {
         Times { all, censored }
     }
@@ -42,13 +44,13 @@ impl Times {
         &self.censored
     }
 
-    /// Returns the value at quantile `q` (0 to 1), ns: the true one, or a lower bound of it.
+    /// Returns the value at quantile `q` (0 to 1), ns. The value is exact or a lower bound.
     pub fn quantile_ns(&self, q: f64) -> Known {
         let value = self.all.quantile_ns(q);
         self.value(self.is_at_least(q, value), value as f64)
     }
 
-    /// Returns the arithmetic mean, ns. It is a lower bound if any value is one.
+    /// Returns the arithmetic mean, ns. It is a lower bound if any time is a lower bound.
     pub fn mean_ns(&self) -> Known {
         let mean = if self.all.is_empty() {
             0.0
@@ -58,7 +60,7 @@ impl Times {
         self.value(!self.censored.is_empty(), mean)
     }
 
-    /// Returns the largest value, ns. It is a lower bound if any value is one.
+    /// Returns the largest value, ns. It is a lower bound if any time is a lower bound.
     pub fn max_ns(&self) -> Known {
         self.value(!self.censored.is_empty(), self.all.max_ns() as f64)
     }
@@ -71,13 +73,14 @@ impl Times {
         }
     }
 
-    /// Returns true if `value`, the value of [`Times::all`] at quantile `q`, is only a lower bound.
+    /// Returns true if `value` is only a lower bound. `value` is that of [`Times::all`] at quantile
+    /// `q`.
     fn is_at_least(&self, q: f64, value: u64) -> bool {
         if self.censored.is_empty() {
             return false;
         }
         let at_most = |values: &Histogram| values.count() - values.count_above(value);
-        // Rank that HdrHistogram assigns to a quantile.
+        // This is the rank that HdrHistogram assigns to a quantile.
         let rank = ((q.min(1.0) * self.all.count() as f64).ceil() as u64).max(1);
         at_most(&self.all) - at_most(&self.censored) < rank
     }
@@ -121,7 +124,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the definition: all censored values at their bounds, and all at infinity.
+        /// Compares the results with the definition: all censored values at their bounds, and all
+        /// at infinity.
         #[test]
         fn at_least_is_said_when_what_is_missing_could_move_the_value(
             known in prop::collection::vec(1u64..2000, 0..60),

@@ -1,8 +1,8 @@
 //! The only module that reads clocks.
 //!
-//! `CLOCK_MONOTONIC` through the vDSO costs about 25 ns here. Every process of one machine reads
-//! the same clock, so samples of several processes align without conversion. The hot path reads it
-//! once per batch, not once per operation.
+//! Reading `CLOCK_MONOTONIC` through the vDSO takes about 25 ns on the measured machines. Every
+//! process of one machine reads the same clock, so samples of several processes align without
+//! conversion. The hot path reads the clock once per batch, not once per operation.
 
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -13,42 +13,43 @@ pub const SECOND_NS: u64 = 1_000_000_000;
 /// Nanoseconds in a millisecond.
 pub const MILLISECOND_NS: u64 = 1_000_000;
 
-/// Returns the monotonic clock, ns (since boot on Linux, without suspended time).
+/// Returns the time of the monotonic clock, ns (since boot on Linux, without suspended time).
 #[inline]
 pub fn now_ns() -> u64 {
     read(ClockId::Monotonic)
 }
 
-/// Returns the time since 1970-01-01 UTC, ns. Only for stamps, because it may jump.
+/// Returns the time since 1970-01-01 UTC, ns. Use it only for time stamps, because this clock may
+/// jump.
 pub fn unix_ns() -> u64 {
     read(ClockId::Realtime)
 }
 
-/// Returns the CPU time of the calling thread, user and system, ns.
+/// Returns the CPU time (user and system) of the calling thread, ns.
 pub fn thread_cpu_ns() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
-/// Returns the CPU time of this process, user and system, all threads, ns.
+/// Returns the CPU time (user and system) of all threads of this process, ns.
 pub fn process_cpu_ns() -> u64 {
     read(ClockId::ProcessCPUTime)
 }
 
-/// Blocks the calling thread for `duration`. Control plane only.
+/// Blocks the calling thread for `duration`. Only the control plane may call this.
 #[expect(clippy::disallowed_methods, reason = "the one place that sleeps")]
 pub fn sleep(duration: Duration) {
     std::thread::sleep(duration);
 }
 
-/// Blocks the calling thread until `at_ns` of the monotonic clock, or until a signal arrives. The
-/// data plane uses it: one timer, precise to the nanosecond.
+/// Blocks the calling thread until the monotonic clock reaches `at_ns`, or until a signal arrives.
+/// The data plane uses this function, because its single timer is precise to the nanosecond.
 #[inline]
 pub fn sleep_until(at_ns: u64) {
     let at = Timespec {
         tv_sec: (at_ns / SECOND_NS) as _,
         tv_nsec: (at_ns % SECOND_NS) as _,
     };
-    // The caller reads the clock afterwards.
+    // The result does not matter, because the caller reads the clock afterwards.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &at);
 }
 
@@ -58,7 +59,7 @@ fn read(clock: ClockId) -> u64 {
     t.tv_sec as u64 * SECOND_NS + t.tv_nsec as u64
 }
 
-/// Point in time at which waiting ends.
+/// Point in time at which a wait ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     at_ns: u64,
@@ -77,7 +78,7 @@ impl Deadline {
         now_ns() >= self.at_ns
     }
 
-    /// Returns the time left; zero if the deadline has passed.
+    /// Returns the remaining time; zero if the deadline has passed.
     pub fn left(self) -> Duration {
         Duration::from_nanos(self.at_ns.saturating_sub(now_ns()))
     }

@@ -1,8 +1,8 @@
-//! Sets of counters: arrays with an enum as index, whose words name the counters in files. A new
-//! counter takes one line in its enum. It is then added up, cleared, written and read with the
-//! others.
+//! Sets of counters. A set is an array whose index is an enum, and the words of the enum name the
+//! counters in files. A new counter takes one line in its enum. It is then added up, cleared,
+//! written and read together with the others.
 
-/// Defines a set of counters, each of which is a variant of a [`word_enum`](crate::word_enum).
+/// Defines a set of counters. Each counter is a variant of a [`word_enum`](crate::word_enum).
 macro_rules! counters {
     ($(#[$outer:meta])* pub struct $counts:ident([u64; $name:ident]);) => {
         $(#[$outer])*
@@ -17,7 +17,7 @@ macro_rules! counters {
                 }
             }
 
-            /// Returns every counter with its value, in order.
+            /// Returns every counter with its value, in the order of the enum.
             pub fn iter(&self) -> impl Iterator<Item = ($name, u64)> {
                 $name::ALL.into_iter().zip(self.0)
             }
@@ -53,8 +53,8 @@ macro_rules! counters {
             }
         }
 
-        /// Reads the counters by name. A missing counter is 0. Unknown names are ignored, because a
-        /// record may contain more.
+        /// Reads the counters by name. A missing counter is 0. Unknown names are ignored, because
+        /// the record of a later version may contain more counters.
         impl<'de> serde::Deserialize<'de> for $counts {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 struct Counters;

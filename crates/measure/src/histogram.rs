@@ -1,8 +1,8 @@
 //! A bounded HdrHistogram: 1 ns to 1 h, three significant digits, never resized.
 //!
 //! Every recorder in the workspace uses these bounds, so histograms of workers, intervals and
-//! machines add exactly. A value above the upper bound is recorded *at* the bound and counted in
-//! [`Histogram::clamped_count`]. No value is lost silently.
+//! machines can be added exactly. A value above the upper bound is recorded *at* the bound and
+//! counted in [`Histogram::clamped_count`]. No value is lost silently.
 
 use hdrhistogram::Histogram as Hdr;
 use std::sync::LazyLock;
@@ -11,21 +11,23 @@ use std::sync::LazyLock;
 pub const LOWEST_NS: u64 = 1;
 /// Highest trackable value, ns: one hour.
 pub const HIGHEST_NS: u64 = 3_600 * 1_000_000_000;
-/// Significant decimal digits: a value is off by at most 0.1 %.
+/// Number of significant decimal digits. A recorded value differs from the true value by at most
+/// 0.1 %.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
-/// HdrHistogram keeps 2 × 10^3 values apart, rounded up to a power of two.
+/// Number of bits of the values that HdrHistogram distinguishes: 2 × 10^3 values, rounded up to a
+/// power of two.
 const SUB_BUCKET_BITS: u32 = 11;
 
-/// Histogram of latencies in nanoseconds. The first value allocates about 290 kB; later recording
-/// only increments a count.
+/// Histogram of latencies in nanoseconds. Recording the first value allocates about 290 kB.
+/// Recording later values only increments a count.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// `None` before the first value.
+    /// Underlying histogram. `None` before the first value.
     hdr: Option<Hdr<u64>>,
     clamped: u64,
 }
 
-/// Histogram for reading if there are no values.
+/// Empty histogram that readers get if there are no values.
 static EMPTY: LazyLock<Hdr<u64>> = LazyLock::new(with_bounds);
 
 /// Creates an empty histogram with the workspace's bounds.
@@ -34,12 +36,13 @@ fn with_bounds() -> Hdr<u64> {
         .expect("constant bounds are valid")
 }
 
-/// Returns the binary logarithm of the bucket width at a value; 2,048 buckets cover its range.
+/// Returns the binary logarithm of the width of the bucket that contains a value.
 fn width_bits(value: u64) -> u32 {
     (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BUCKET_BITS)
 }
 
-/// Writes seven bits per byte, lowest first; the eighth bit means that more bytes follow (LEB128).
+/// Writes seven bits per byte, the lowest bits first. If the eighth bit is set, more bytes follow
+/// (LEB128).
 fn write_number(to: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         to.push(number as u8 | 0x80);
@@ -68,7 +71,7 @@ impl Histogram {
         Histogram::default()
     }
 
-    /// Creates an empty histogram with its memory allocated, so that recording never allocates.
+    /// Creates an empty histogram and allocates its memory, so that recording never allocates.
     pub fn with_room() -> Histogram {
         Histogram {
             hdr: Some(with_bounds()),
@@ -81,7 +84,7 @@ impl Histogram {
     pub fn record(&mut self, value_ns: u64) {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
         self.clamped += u64::from(value_ns > HIGHEST_NS);
-        // The value is inside the bounds, so this cannot fail.
+        // Recording cannot fail, because the value is inside the bounds.
         let _ = self.hdr_mut().record(value);
     }
 
@@ -90,19 +93,20 @@ impl Histogram {
     pub fn record_n(&mut self, value_ns: u64, count: u64) {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
         self.clamped += if value_ns > HIGHEST_NS { count } else { 0 };
-        // The value is inside the bounds, so this cannot fail.
+        // Recording cannot fail, because the value is inside the bounds.
         let _ = self.hdr_mut().record_n(value, count);
     }
 
-    /// Returns the lowest value in the same bucket as `value_ns`; 1 for 0, and an hour for larger
-    /// values.
+    /// Returns the lowest value in the same bucket as `value_ns`. Values of 0 count as 1, and
+    /// values above an hour as an hour.
     pub fn lowest_equivalent_ns(value_ns: u64) -> u64 {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
         let shift = width_bits(value);
         (value >> shift) << shift
     }
 
-    /// Adds all values of `other`. Exact, since all histograms have the same bounds.
+    /// Adds all values of `other`. The result is exact, because all histograms have the same
+    /// bounds.
     pub fn add(&mut self, other: &Histogram) {
         if other.is_empty() {
             return;
@@ -111,7 +115,7 @@ impl Histogram {
         self.clamped += other.clamped;
     }
 
-    /// Removes all values and keeps the memory.
+    /// Removes all values, but keeps the memory.
     pub fn clear(&mut self) {
         if let Some(hdr) = self.hdr.as_mut().filter(|hdr| !hdr.is_empty()) {
             hdr.reset();
@@ -129,12 +133,13 @@ impl Histogram {
         self.count() == 0
     }
 
-    /// Returns the number of values that were above [`HIGHEST_NS`].
+    /// Returns the number of recorded values that were above [`HIGHEST_NS`].
     pub fn clamped_count(&self) -> u64 {
         self.clamped
     }
 
-    /// Returns the value at quantile `q` (0 to 1), ns, to three digits; 0 if empty.
+    /// Returns the value at quantile `q` (0 to 1), ns, to three digits. Returns 0 if the histogram
+    /// is empty.
     pub fn quantile_ns(&self, q: f64) -> u64 {
         if self.is_empty() {
             0
@@ -143,8 +148,8 @@ impl Histogram {
         }
     }
 
-    /// Returns the value at a rank (from 1), ns, to three digits. Beyond the last rank it is the
-    /// largest value; 0 if empty.
+    /// Returns the value at a rank (starting at 1), ns, to three digits. Beyond the last rank,
+    /// returns the largest value. Returns 0 if the histogram is empty.
     pub fn value_at_rank_ns(&self, rank: u64) -> u64 {
         let hdr = self.hdr();
         let mut passed = 0;
@@ -156,17 +161,17 @@ impl Histogram {
         found.unwrap_or_else(|| self.max_ns())
     }
 
-    /// Returns the arithmetic mean, ns; 0 if empty.
+    /// Returns the arithmetic mean, ns. Returns 0 if the histogram is empty.
     pub fn mean_ns(&self) -> f64 {
         self.hdr().mean()
     }
 
-    /// Returns the smallest value, ns, to three digits; 0 if empty.
+    /// Returns the smallest value, ns, to three digits. Returns 0 if the histogram is empty.
     pub fn min_ns(&self) -> u64 {
         if self.is_empty() { 0 } else { self.hdr().min() }
     }
 
-    /// Returns the largest value, ns, to three digits; 0 if empty.
+    /// Returns the largest value, ns, to three digits. Returns 0 if the histogram is empty.
     pub fn max_ns(&self) -> u64 {
         if self.is_empty() { 0 } else { self.hdr().max() }
     }
@@ -177,14 +182,15 @@ impl Histogram {
         self.count() - at_or_below
     }
 
-    /// Returns the number of distinct buckets that hold a value. A real distribution has more than
-    /// a few.
+    /// Returns the number of distinct buckets that contain values. A real distribution uses more
+    /// than a few.
     pub fn buckets_used(&self) -> usize {
         self.hdr().iter_recorded().count()
     }
 
-    /// Returns the percentile curve: (quantile 0..1, value in ns) at `ticks` steps per halving of
-    /// the distance to 1, as HdrHistogram plots it. It ends with the maximum at quantile 1.
+    /// Returns the percentile curve as pairs of quantile (0 to 1) and value in ns. The curve has
+    /// `ticks` steps for each halving of the distance to 1, as in plots of HdrHistogram. It ends
+    /// with the maximum at quantile 1.
     pub fn curve(&self, ticks: u32) -> Vec<(f64, u64)> {
         self.hdr()
             .iter_quantiles(ticks)
@@ -192,7 +198,7 @@ impl Histogram {
             .collect()
     }
 
-    /// Returns the underlying histogram, for the store's interval logs.
+    /// Returns the underlying histogram. The store writes it to interval logs.
     pub fn hdr(&self) -> &Hdr<u64> {
         self.hdr.as_ref().unwrap_or(&EMPTY)
     }
@@ -202,8 +208,9 @@ impl Histogram {
         self.hdr.get_or_insert_with(with_bounds)
     }
 
-    /// Appends all values in a private format, for another process of the same build. It takes
-    /// about two bytes per bucket that holds a value. [`Histogram::add_bytes`] reads it.
+    /// Appends all values in a private format, for another process of the same build. The format
+    /// takes about two bytes for each bucket that contains values. [`Histogram::add_bytes`] reads
+    /// it.
     pub fn write_bytes(&self, to: &mut Vec<u8>) {
         let buckets = self.hdr.iter().flat_map(Hdr::iter_recorded);
         write_number(to, self.buckets_used() as u64);
@@ -211,8 +218,7 @@ impl Histogram {
         let mut before = 0;
         for bucket in buckets {
             let value = Histogram::lowest_equivalent_ns(bucket.value_iterated_to());
-            // Below this value, buckets are no wider, so the gap is a whole number of the last
-            // width.
+            // Buckets below this value are not wider, so the gap is a multiple of the last width.
             write_number(to, (value - before) >> width_bits(before));
             write_number(to, bucket.count_since_last_iteration());
             before = value;
@@ -235,8 +241,8 @@ impl Histogram {
         Some(())
     }
 
-    /// Converts a histogram read from a log. Its values are added bucket by bucket, so a log with
-    /// other bounds is also accepted.
+    /// Converts a histogram that was read from a log. The values are added bucket by bucket, so a
+    /// log with other bounds is also accepted.
     pub fn from_hdr(other: &Hdr<u64>) -> Histogram {
         let mut all = Histogram::new();
         for bucket in other.iter_recorded() {

@@ -4,8 +4,8 @@
 //! Long because every counter is explained where it is defined.
 //!
 //! Invariant: the measured *population* is every operation whose intended start is in the window,
-//! regardless of when it ends. An interval keeps *early* operations, which were due before the
-//! window, separate. So no later step has to separate them.
+//! regardless of when it ends. Operations that were due before the window are *early*, and an
+//! interval counts them separately. So no later step has to separate them.
 
 use crate::Histogram;
 use crate::clock::SECOND_NS;
@@ -13,23 +13,23 @@ use crate::counts::counters;
 use crate::outcome::{Outcome, OutcomeCounts};
 use std::sync::Arc;
 
-/// One interval, merged over all workers.
+/// Results of one interval, merged over all workers.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// Number of the interval since the start line, from 0.
+    /// Number of the interval since the start line, starting at 0.
     pub index: u64,
-    /// Start of the interval, monotonic clock, ns.
+    /// Start of the interval on the monotonic clock, ns.
     pub start_ns: u64,
-    /// End of the interval, monotonic clock, ns. The last interval of a run (the drain) may be
-    /// shorter or longer.
+    /// End of the interval on the monotonic clock, ns. The last interval of a run (the drain) may
+    /// be shorter or longer than the others.
     pub end_ns: u64,
-    /// Start of the measured window, monotonic clock, ns. 0 if it begins with the run; [`u64::MAX`]
-    /// while it is not known yet.
+    /// Start of the measured window on the monotonic clock, ns. 0 if the window begins with the
+    /// run; [`u64::MAX`] while its start is not known yet.
     pub window_from_ns: u64,
-    /// True in the drain: no further operation becomes due, the client still sends those that are
+    /// True in the drain. No further operation becomes due; the client only sends those that are
     /// already due, and waits for responses.
     pub draining: bool,
-    /// One entry per kind of operation, in the program's order.
+    /// Results of each kind of operation, in the order of the program.
     pub kinds: Vec<KindInterval>,
     /// Figures of the client itself.
     pub client: ClientInterval,
@@ -37,7 +37,7 @@ pub struct Interval {
 
 impl Interval {
     /// Returns second `index` of a run that began at 0 and is measured from the beginning. Tests
-    /// change single fields of the result.
+    /// change single fields of this interval.
     pub fn second(index: u64, kinds: Vec<KindInterval>) -> Interval {
         Interval {
             index,
@@ -50,7 +50,7 @@ impl Interval {
         }
     }
 
-    /// Returns the length, s.
+    /// Returns the length of the interval, s.
     pub fn seconds(&self) -> f64 {
         (self.end_ns - self.start_ns) as f64 / 1e9
     }
@@ -60,14 +60,14 @@ impl Interval {
         !self.draining && self.start_ns >= self.window_from_ns
     }
 
-    /// Returns the number of operations that ended in the interval, with any outcome. Parts of
-    /// operations do not count again.
+    /// Returns the number of operations that ended in the interval, with any outcome. A part of an
+    /// operation does not count in addition to the whole operation.
     pub fn ended(&self) -> u64 {
         self.whole_kinds().map(|kind| kind.outcomes.total()).sum()
     }
 
-    /// Returns the kinds whose operations are whole. A sum over kinds must use only these, because
-    /// the figures of a whole operation already include its parts.
+    /// Returns the kinds that count whole operations. A sum over kinds must use only these kinds,
+    /// because the figures of a whole operation already include its parts.
     pub fn whole_kinds(&self) -> impl Iterator<Item = &KindInterval> {
         self.kinds.iter().filter(|kind| !kind.is_part)
     }
@@ -76,21 +76,22 @@ impl Interval {
 /// An interval with the sum over its kinds, which is computed once and used several times.
 #[derive(Clone, Debug)]
 pub struct SummedInterval {
-    /// Interval with its separate kinds.
+    /// The interval, with its separate kinds.
     pub interval: Arc<Interval>,
-    /// Sum over its whole kinds.
+    /// Sum over the kinds that count whole operations.
     pub all: KindInterval,
 }
 
 impl SummedInterval {
-    /// Adds up the whole kinds of an interval.
+    /// Adds up the kinds of an interval that count whole operations.
     pub fn new(interval: Arc<Interval>) -> SummedInterval {
         let mut all = KindInterval::default();
         interval.whole_kinds().for_each(|kind| all.add(kind));
         SummedInterval { interval, all }
     }
 
-    /// Returns the successful operations per second; 0 in an interval without length.
+    /// Returns the number of successful operations per second. Returns 0 for an interval without
+    /// length.
     pub fn ok_per_s(&self) -> f64 {
         let seconds = self.interval.seconds();
         let ok = self.all.outcomes.get(Outcome::Ok) as f64;
@@ -112,60 +113,63 @@ pub trait IntervalConsumer {
 /// Results of one kind of operation in one interval.
 #[derive(Clone, Debug, Default)]
 pub struct KindInterval {
-    /// True if this kind only counts parts of other kinds' operations (the read within a
-    /// read-modify-write). Sums over kinds must exclude it.
+    /// True if this kind only counts parts of other kinds' operations, such as the read within a
+    /// read-modify-write. Sums over kinds must exclude it.
     pub is_part: bool,
-    /// Successes of the population: from the intended start to the response, ns.
+    /// Latencies of successes of the population, from the intended start to the response, ns.
     pub latency: Histogram,
-    /// Successes of the population: from the actual send to the response, ns.
+    /// Service times of successes of the population, from the actual send to the response, ns.
     pub service: Histogram,
-    /// Failures of the population: from the intended start to the time at which the client knew of
-    /// the failure, ns.
+    /// Latencies of failures of the population, from the intended start to the time at which the
+    /// client noticed the failure, ns.
     pub errors: Histogram,
-    /// Operations of the population that the client did not follow to their ends.
+    /// Operations of the population that the client stopped following before they ended.
     pub censored: CensoredCounts,
-    /// Operations that were due before the window and ended in this interval.
+    /// Results of operations that were due before the window and ended in this interval.
     pub early: Early,
     /// Outcomes of all operations that ended in this interval, including early operations.
     pub outcomes: OutcomeCounts,
-    /// Other counters of these operations.
+    /// Other counters of the same operations.
     pub counts: KindCounts,
-    /// Reads that servers answered in addition to one for each successful operation of a kind that
-    /// reads: further pages, reads within a chain, conditions. With it, the client's count can be
-    /// compared with the servers' counts.
+    /// Number of reads that servers answered in addition to one for each successful operation of a
+    /// kind that reads, such as further pages, reads within a chain, and conditions. The client's
+    /// count plus this number can be compared with the servers' counts.
     pub extra_reads: i64,
-    /// Like `extra_reads`, for writes. Negative if the server counted conditions as reads.
+    /// Number of writes in the same sense as `extra_reads`. Negative if the server counted
+    /// conditions as reads.
     pub extra_writes: i64,
-    /// Tries without their own outcome that a server may have executed: failed tries that were
-    /// retried, and tries that were slower than a second one.
+    /// Number of attempts without a separate outcome that a server may have executed. These are
+    /// failed attempts that were retried, and attempts that were slower than a speculative one.
     pub extra_uncertain: u64,
     /// Results of comparing reads with the rows that the seed predicts.
     pub checks: CheckCounts,
 }
 
 crate::word_enum! {
-    /// A counter of a kind of operation, in addition to outcomes and times. Its word names it in
-    /// records.
+    /// A counter of a kind of operation, in addition to outcomes and times. The word of the variant
+    /// is its name in records.
     pub enum KindCount {
-        /// Rows read.
+        /// Number of rows read.
         Rows = "rows",
-        /// Pages read by statements that read in pages.
+        /// Number of pages read by statements that read in pages.
         Pages = "pages",
-        /// Statements of successful batches, in addition to one for each batch.
+        /// Number of statements in successful batches, in addition to one for each batch.
         Batched = "batched",
-        /// Conditional statements whose condition held.
+        /// Number of conditional statements whose condition was met.
         Applied = "applied",
-        /// Conditional statements whose condition did not hold: a success that wrote nothing.
+        /// Number of conditional statements whose condition was not met. Each is a success that
+        /// wrote nothing.
         NotApplied = "not_applied",
-        /// Tries of an operation after a failed one.
+        /// Number of attempts of an operation after a failed attempt.
         Retries = "retries",
-        /// Speculative tries: sent because an earlier one had no response for too long.
+        /// Number of speculative attempts, which the client sends if an earlier attempt has no
+        /// response for too long.
         Speculations = "speculations",
-        /// Speculative tries that were answered first.
+        /// Number of speculative attempts that were answered first.
         SpeculationsWon = "speculations_won",
-        /// Reads that ended without a row.
+        /// Number of reads that ended without a row.
         RowsMissing = "rows_missing",
-        /// Requests sent again because the server had forgotten the prepared statement.
+        /// Number of requests sent again because the server no longer had the prepared statement.
         Reprepared = "reprepared",
     }
 }
@@ -175,25 +179,26 @@ counters! {
     pub struct KindCounts([u64; KindCount]);
 }
 
-/// Operations of the population that the client did not follow to their ends: it stopped waiting
-/// for them, or never sent them. The times are lower bounds.
+/// Operations of the population that the client stopped waiting for, or never sent. Their times are
+/// lower bounds.
 #[derive(Clone, Debug, Default)]
 pub struct CensoredCounts {
     /// Time since the intended start, ns.
     pub latency: Histogram,
-    /// Time since the actual send, ns; without operations that were never sent.
+    /// Time since the actual send, ns, without operations that were never sent.
     pub service: Histogram,
 }
 
-/// Operations that were due before the measured window. All operations count as early until its
-/// start is known.
+/// Operations that were due before the measured window. Until the start of the window is known, all
+/// operations count as early.
 #[derive(Clone, Debug, Default)]
 pub struct Early {
-    /// Successes: from the intended start to the response, ns.
+    /// Latencies of successes, from the intended start to the response, ns.
     pub latency: Histogram,
-    /// Successes: from the actual send to the response, ns.
+    /// Service times of successes, from the actual send to the response, ns.
     pub service: Histogram,
-    /// Failures: from the intended start to the time at which the client knew of the failure, ns.
+    /// Latencies of failures, from the intended start to the time at which the client noticed the
+    /// failure, ns.
     pub errors: Histogram,
     /// Outcomes of the early operations.
     pub outcomes: OutcomeCounts,
@@ -201,7 +206,7 @@ pub struct Early {
 
 impl KindInterval {
     /// Allocates the histograms of successes, so that recording a success never allocates. The
-    /// first failure and the first censored operation still allocate.
+    /// first failure and the first censored operation still allocate memory.
     pub fn make_room(&mut self) {
         self.latency = Histogram::with_room();
         self.service = Histogram::with_room();
@@ -223,7 +228,7 @@ impl KindInterval {
         }
     }
 
-    /// Records a failed operation. `service_ns` is `None` if it was never sent.
+    /// Records a failed operation. `service_ns` is `None` if the operation was never sent.
     pub fn fail(
         &mut self,
         is_early: bool,
@@ -257,15 +262,15 @@ impl KindInterval {
         self.outcomes.get(outcome) - self.early.outcomes.get(outcome)
     }
 
-    /// Returns the latencies of all successes of the interval, including early successes. Series
-    /// over time use them.
+    /// Returns the latencies of all successes of the interval, including early operations. Series
+    /// over time use these latencies.
     pub fn latency_of_all(&self) -> Histogram {
         let mut all = self.latency.clone();
         all.add(&self.early.latency);
         all
     }
 
-    /// Adds another worker's part of the same interval.
+    /// Adds the results of another worker in the same interval.
     pub fn add(&mut self, other: &KindInterval) {
         self.latency.add(&other.latency);
         self.service.add(&other.service);
@@ -289,7 +294,7 @@ impl KindInterval {
         self.checks.add(&other.checks);
     }
 
-    /// Removes all results and keeps the memory. `is_part` does not change.
+    /// Removes all results, but keeps the memory. `is_part` does not change.
     pub fn clear(&mut self) {
         self.latency.clear();
         self.service.clear();
@@ -309,35 +314,39 @@ impl KindInterval {
     }
 }
 
-/// Counts of verified reads.
+/// Results of verified reads, as numbers of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCounts {
-    /// Responses that were compared.
+    /// Number of responses that were compared.
     pub checked: u64,
-    /// Rows that must exist and were not found. With a ledger of acknowledged writes, rows without
-    /// an acknowledged write are omitted.
+    /// Number of rows that must exist but were not found. With a ledger of acknowledged writes,
+    /// rows without an acknowledged write are omitted.
     pub missing: u64,
-    /// Missing rows whose write was acknowledged according to a ledger: lost data.
+    /// Number of missing rows whose write was acknowledged according to a ledger. Their data was
+    /// lost.
     pub lost: u64,
-    /// Rows that were not found, or only in an older version, because the expected write was never
+    /// Number of rows that were missing or outdated because the expected write was never
     /// acknowledged. According to a ledger, it was never sent, or it failed. This is not an error.
     pub never_written: u64,
-    /// Rows with a value that was once right, but should have been overwritten.
+    /// Number of rows with a value that was once right, but should have been overwritten.
     pub stale: u64,
-    /// Right rows that a later operation than the first one has written. This is not an error.
+    /// Number of right rows that an operation later than the first one wrote. This is not an error.
     pub overwritten: u64,
-    /// Rows with a value that was never right.
+    /// Number of rows with a value that was never written.
     pub wrong: u64,
-    /// Rows that exist although they were deleted after their last write, according to a ledger.
+    /// Number of rows that exist although they were deleted after their last write, according to a
+    /// ledger.
     pub resurrected: u64,
-    /// Rows that were not found and, according to a ledger, were deleted or may have been. This is
-    /// not an error.
+    /// Number of rows that were not found and, according to a ledger, were deleted or may have been
+    /// deleted. This is not an error.
     pub deleted: u64,
-    /// Right rows without an acknowledged write, according to a ledger. This is not an error.
+    /// Number of right rows without an acknowledged write, according to a ledger. This is not an
+    /// error.
     pub unconfirmed: u64,
-    /// Counters below every possible value: acknowledged additions were lost.
+    /// Number of counters below every possible value, because acknowledged additions were lost.
     pub too_low: u64,
-    /// Counters above every possible value: an addition was applied more than once.
+    /// Number of counters above every possible value, because an addition was applied more than
+    /// once.
     pub too_high: u64,
 }
 
@@ -362,76 +371,79 @@ impl CheckCounts {
 /// Figures of the client itself in one interval.
 #[derive(Clone, Debug, Default)]
 pub struct ClientInterval {
-    /// Release lag, ns: from the intended start to the send, of operations that waited only for the
-    /// clock (no slot was missing). Empty in a closed loop.
+    /// Release lag, ns: the time from the intended start to the send. It covers operations that
+    /// waited only for the clock, not for a free slot. Empty in a closed loop.
     pub lag: Histogram,
-    /// CPU time of the workers, user and system, ns.
+    /// CPU time (user and system) of the workers, ns.
     pub cpu_ns: u64,
-    /// Counters of operations before they were sent, and of connections.
+    /// Counters of operations before they were sent, and counters of connections.
     pub counts: ClientCounts,
-    /// Number of calls that sent bytes.
+    /// Number of system calls that sent bytes.
     pub sends: u64,
-    /// Number of calls that received bytes.
+    /// Number of system calls that received bytes.
     pub receives: u64,
     /// Time in which the workers were runnable but had no CPU, ns. `None` if the kernel does not
     /// count it.
     pub wait_ns: Option<u64>,
     /// Longest time for which a worker waited for responses and received none, ns. It counts in the
-    /// interval in which it ended.
+    /// interval in which the wait ended.
     pub quiet_ns: u64,
-    /// Delays of timers, measured by threads that only sleep.
+    /// Delays of timers, which threads measure that only sleep.
     pub hiccups: Hiccups,
 }
 
 crate::word_enum! {
-    /// A counter of the client. Its word names it in records.
+    /// A counter of the client. The word of the variant is its name in records.
     pub enum ClientCount {
-        /// Operations sent more than 1 ms after they were due.
+        /// Number of operations sent more than 1 ms after they were due.
         Late = "late",
-        /// Operations that waited because the limit of operations in flight was reached.
+        /// Number of operations that waited because the limit of operations in flight was reached.
         Limited = "limited",
-        /// Operations given up before they were sent, because their timeout expired while they
-        /// waited.
+        /// Number of operations given up before they were sent, because their timeout expired while
+        /// they waited.
         Dropped = "dropped",
-        /// Operations of the population that were due before the drain, but sent only during it.
+        /// Number of operations of the population that were due before the drain, but sent only
+        /// during the drain.
         SentInDrain = "sent_in_drain",
-        /// Operations of the population that were due before the drain and still not sent when the
-        /// client stopped sending.
+        /// Number of operations of the population that were due before the drain, but had not been
+        /// sent when the client stopped sending.
         DueNeverSent = "due_never_sent",
-        /// Operations in flight at the end of the interval: summed over workers, not over time.
+        /// Number of operations in flight at the end of the interval, summed over workers but not
+        /// over time.
         InFlight = "in_flight",
-        /// Connections open at the end of the interval: summed over workers, not over time.
+        /// Number of connections open at the end of the interval, summed over workers but not over
+        /// time.
         Connections = "connections",
-        /// Connections lost in the interval.
+        /// Number of connections lost in the interval.
         ConnectionsLost = "connections_lost",
     }
 }
 
 counters! {
-    /// Counters of operations before they were sent, and of connections.
+    /// Counters of operations before they were sent, and counters of connections.
     pub struct ClientCounts([u64; ClientCount]);
 }
 
-/// Delays of timers on the client's cores. Separate threads measure them: they only sleep for a
-/// millisecond, repeatedly. Anything that prevents them from running also prevents the workers from
-/// running.
+/// Delays of timers on the client's cores. Separate threads measure the delays by repeatedly
+/// sleeping for a millisecond. Anything that prevents these threads from running also prevents the
+/// workers from running.
 #[derive(Clone, Debug, Default)]
 pub struct Hiccups {
-    /// Delay of each wake-up, ns. `None` in the parts of workers.
+    /// Delay of each wake-up, ns. `None` in the intervals of single workers.
     pub late: Option<Box<Histogram>>,
-    /// Sum of the delays of at least [`STALL_NS`], ns: the client was stalled in this time. A stall
-    /// that spans intervals is divided among them.
+    /// Sum of the delays of at least [`STALL_NS`], ns. The client was stalled during these delays.
+    /// A stall that spans several intervals is divided among them.
     pub stalled_ns: u64,
-    /// CPU time of measuring the delays, ns.
+    /// CPU time that the measurement of the delays used, ns.
     pub cpu_ns: u64,
 }
 
-/// Minimum delay at which a late timer is a stall, ns. It is longer than the time slice that a
-/// scheduler gives to one of several tasks on a core (3 ms, doubled on machines with many cores).
+/// Minimum delay of a timer that counts as a stall, ns. It is longer than the time slice that a
+/// scheduler grants to one of several tasks on a core (3 ms, doubled on machines with many cores).
 pub const STALL_NS: u64 = 10 * crate::clock::MILLISECOND_NS;
 
 impl Hiccups {
-    /// Adds the delays of another thread or a later time.
+    /// Adds the delays that another thread measured, or those of a later time.
     pub fn add(&mut self, other: &Hiccups) {
         if let Some(late) = &other.late {
             self.late.get_or_insert_default().add(late);
@@ -440,7 +452,7 @@ impl Hiccups {
         self.cpu_ns += other.cpu_ns;
     }
 
-    /// Removes all values and keeps the memory.
+    /// Removes all values, but keeps the memory.
     pub fn clear(&mut self) {
         if let Some(late) = &mut self.late {
             late.clear();
@@ -449,7 +461,7 @@ impl Hiccups {
         self.cpu_ns = 0;
     }
 
-    /// Returns the longest delay, ns. `None` if none was measured.
+    /// Returns the longest delay, ns. `None` if no delay was measured.
     pub fn longest_ns(&self) -> Option<u64> {
         let late = self.late.as_ref().filter(|late| !late.is_empty());
         late.map(|late| late.max_ns())
@@ -457,7 +469,7 @@ impl Hiccups {
 }
 
 impl ClientInterval {
-    /// Adds another worker's part of the same interval.
+    /// Adds the figures of another worker in the same interval.
     pub fn add(&mut self, other: &ClientInterval) {
         self.lag.add(&other.lag);
         self.cpu_ns += other.cpu_ns;
@@ -472,7 +484,7 @@ impl ClientInterval {
         self.hiccups.add(&other.hiccups);
     }
 
-    /// Removes all values and keeps the memory.
+    /// Removes all values, but keeps the memory.
     pub fn clear(&mut self) {
         self.lag.clear();
         self.cpu_ns = 0;
@@ -507,7 +519,7 @@ mod tests {
         }
     }
 
-    /// A merge that assigned instead of adding once lost the errors of all workers except one.
+    /// An earlier merge assigned instead of adding, and lost the errors of all workers except one.
     #[test]
     fn the_counts_of_all_workers_are_added_and_none_is_assigned() {
         let part = |n: u64| {

@@ -1,9 +1,10 @@
-//! The only crate that knows how to represent a measurement: units, clock, histogram, interval,
+//! The only crate that defines how a measurement is represented: units, clock, histogram, interval,
 //! outcome.
 //!
-//! It depends on no other workspace crate, does no I/O and starts no thread. [`clock`] is the only
-//! module in the workspace that reads clocks. Every duration is in nanoseconds (`_ns`). Every point
-//! in time is in nanoseconds of the machine's monotonic clock unless its name says `unix`.
+//! It does not depend on any other workspace crate, performs no I/O and starts no threads.
+//! [`clock`] is the only module in the workspace that reads clocks. Every duration is in
+//! nanoseconds (`_ns`). Every point in time is in nanoseconds of the machine's monotonic clock
+//! unless its name contains `unix`.
 
 pub mod bins;
 pub mod censored_times;
@@ -28,6 +29,6 @@ pub use lower_bound::Known;
 pub use outcome::{Outcome, WriteMismatch};
 pub use word_enum::{word_or_default, word_or_none};
 
-/// Used by [`word_enum`]: its expansion refers to serde in other crates.
+/// The expansion of [`word_enum`] uses this to refer to serde in other crates.
 #[doc(hidden)]
 pub use serde;

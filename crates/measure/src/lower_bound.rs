@@ -1,32 +1,33 @@
-//! A figure that may be known only as a lower bound.
+//! A figure of which only a lower bound may be known.
 //!
 //! Invariant: a lower bound is never mistaken for the figure. So the type has no order and no
-//! arithmetic. A comparison with a limit is undecided if the bound does not decide it. A caller
-//! gets the bare number only by an explicit request for the lower bound.
+//! arithmetic. A comparison with a limit is undecided if the lower bound does not decide it. A
+//! caller gets a plain number only by explicitly requesting the lower bound.
 
 /// A figure, or a lower bound of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Known {
-    /// The exact figure.
+    /// The exact figure is known.
     Exactly(f64),
     /// A lower bound.
     AtLeast(f64),
 }
 
 impl Known {
-    /// Returns the lower bound; the figure itself if it is known. Show it after [`Known::sign`].
+    /// Returns the lower bound, or the figure itself if it is known. Display the number after
+    /// [`Known::sign`].
     pub fn least(self) -> f64 {
         match self {
             Known::Exactly(value) | Known::AtLeast(value) => value,
         }
     }
 
-    /// Returns true if only a lower bound is known.
+    /// Returns true if only a lower bound of the figure is known.
     pub fn is_at_least(self) -> bool {
         matches!(self, Known::AtLeast(_))
     }
 
-    /// Returns the prefix of the number: `≥ ` if it is a lower bound.
+    /// Returns the prefix of the number, which is `≥ ` for a lower bound.
     pub fn sign(self) -> &'static str {
         match self {
             Known::Exactly(_) => "",
@@ -34,8 +35,8 @@ impl Known {
         }
     }
 
-    /// Returns true if the figure is above `limit`. A lower bound above the limit decides this; a
-    /// lower bound below it decides nothing (`None`).
+    /// Returns true if the figure is above `limit`. A lower bound above the limit decides this; for
+    /// a lower bound below the limit, returns `None`.
     pub fn is_above(self, limit: f64) -> Option<bool> {
         match self {
             Known::Exactly(value) => Some(value > limit),
@@ -43,7 +44,7 @@ impl Known {
         }
     }
 
-    /// Converts it to another unit.
+    /// Converts the figure or its lower bound to another unit.
     #[must_use]
     pub fn divided_by(self, divisor: f64) -> Known {
         match self {

@@ -25,7 +25,8 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// Formats a count of objects, with the noun in the singular: `1 node`, `2 nodes`.
+/// Formats a number of objects with their noun, which is in the singular for one object: `1 node`,
+/// `2 nodes`.
 pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {one}{plural}")
@@ -36,7 +37,8 @@ pub fn whole(value: f64) -> String {
     grouped(&format!("{:.0}", value.max(0.0)))
 }
 
-/// Formats `value` with `digits` significant digits and thousands separators, without an exponent.
+/// Formats `value` with `digits` significant digits and with thousands separators, but without an
+/// exponent.
 pub fn significant(value: f64, digits: i32) -> String {
     if !value.is_finite() {
         return ABSENT.into();
@@ -64,7 +66,7 @@ pub fn round(value: f64, digits: i32) -> f64 {
         return value;
     }
     let shift = digits - 1 - value.abs().log10().floor() as i32;
-    // The rounding goes through text, because multiplying by powers of ten leaves binary rounding
+    // Rounding uses the decimal text, because multiplying by powers of ten leaves binary rounding
     // errors.
     let decimals = shift.max(0) as usize;
     let scale = 10f64.powi((-shift).max(0));
@@ -75,10 +77,10 @@ pub fn round(value: f64, digits: i32) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// Minimum ratio that is written as a factor: `+63900 %` is hard to read.
+/// Minimum ratio that is written as a factor, because a change such as `+63900 %` is hard to read.
 const FACTOR_FROM: f64 = 10.0;
 
-/// Formats the change by a ratio: `+5.1 %`, `-31.2 %`, and `× 640` from tenfold on.
+/// Formats a ratio as a change: `+5.1 %`, `-31.2 %`, and from tenfold on `× 640`.
 pub fn change(ratio: f64) -> String {
     if ratio >= FACTOR_FROM {
         format!("× {}", short(ratio, 3))
@@ -87,7 +89,7 @@ pub fn change(ratio: f64) -> String {
     }
 }
 
-/// Formats the ends of an interval in one form: `+3.9 to +6.3 %`, `× 0.5 to × 640`.
+/// Formats both ends of an interval in the same form: `+3.9 to +6.3 %`, `× 0.5 to × 640`.
 pub fn changes([low, high]: [f64; 2]) -> String {
     if high >= FACTOR_FROM {
         format!("× {} to × {}", short(low, 3), short(high, 3))
@@ -103,8 +105,8 @@ pub fn short(value: f64, digits: i32) -> String {
     without_zeros(&significant(value, digits)).to_owned()
 }
 
-/// Formats bytes with three digits, in the largest binary unit that gives at least 1. For example
-/// `23.5 GiB`.
+/// Formats bytes with three digits, in the largest binary unit for which the number is at least 1,
+/// such as `23.5 GiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -121,7 +123,8 @@ pub fn bytes(bytes: u64) -> String {
     )
 }
 
-/// Formats measured seconds: three digits below a minute, and then the two largest units.
+/// Formats a measured time in seconds: with three digits below a minute, above that in the two
+/// largest units.
 pub fn duration(seconds: f64) -> String {
     match seconds.round() as u64 {
         _ if !seconds.is_finite() || seconds < 0.0 => ABSENT.into(),
@@ -130,7 +133,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Formats estimated or remaining seconds: `4.2 s`, `45 s`, `3 min 20 s`.
+/// Formats an estimated or remaining time in seconds: `4.2 s`, `45 s`, `3 min 20 s`.
 pub fn about_duration(seconds: f64) -> String {
     let seconds = seconds.max(0.0);
     match seconds.round() as u64 {
@@ -140,7 +143,8 @@ pub fn about_duration(seconds: f64) -> String {
     }
 }
 
-/// Formats at least a minute in its two largest units: `2 min 5 s`, `24 h`, `2 days 12 h`.
+/// Formats a time of at least a minute in its two largest units: `2 min 5 s`, `24 h`, `2 days 12
+/// h`.
 fn two_units(seconds: u64) -> String {
     let [(large, of_large), (small, of_small)] = match seconds {
         ..3600 => [(seconds / 60, "min"), (seconds % 60, "s")],
@@ -170,11 +174,13 @@ pub fn without_zeros(number: &str) -> &str {
     }
 }
 
-/// Relative error above which a number is practically unknown, so that its interval replaces it.
+/// Relative error above which a number is practically unknown, so that the ends of its interval are
+/// displayed instead.
 const ERROR_SHOWN_MAX: f64 = 0.5;
 
-/// Returns the ends of a rate's interval if it is too wide for a relative error. `compared` is the
-/// geometric mean of blocks, with the relative error of their mean. The ends are scaled to it.
+/// Returns the ends of the interval of a rate, if the interval is too wide to be displayed as a
+/// relative error. `compared` is the geometric mean of blocks, with the relative error of that
+/// mean. The ends are scaled to this mean.
 pub fn wide_ends(value: f64, ci95: Option<[f64; 2]>, compared: Option<f64>) -> Option<[f64; 2]> {
     let [low, high] = ci95?;
     let scale = compared.map_or(1.0, |compared| compared / value);

@@ -1,9 +1,9 @@
-//! Outcomes of operations: a closed list, the same in code, files and report.
+//! Outcomes of operations. The list is closed, and the same in code, files and reports.
 
 use crate::counts::counters;
 
 crate::word_enum! {
-    /// Difference between the data and its acknowledged writes.
+    /// Kind of difference between the data and the acknowledged writes.
     #[derive(Default)]
     pub enum WriteMismatch {
         /// A read did not find the row.
@@ -15,9 +15,9 @@ crate::word_enum! {
         Resurrected = "resurrected",
         /// A read found a value that no operation wrote.
         Wrong = "wrong",
-        /// A counter is below every possible value: additions were lost.
+        /// A counter is below every possible value, because additions were lost.
         TooLow = "too low",
-        /// A counter is above every possible value: an addition was applied more than once.
+        /// A counter is above every possible value, because an addition was applied more than once.
         TooHigh = "too high",
     }
 }
@@ -29,15 +29,15 @@ crate::word_enum! {
     pub enum Outcome {
         /// The server answered with a result.
         Ok = "ok",
-        /// No response within the client's timeout. The server may or may not have executed the
-        /// operation.
+        /// The client received no response within its timeout. The server may or may not have
+        /// executed the operation.
         ClientTimeout = "client_timeout",
         /// The connection ended while the operation was in flight. The server may or may not have
         /// executed it.
         ConnectionLost = "connection_lost",
         /// No connection to any node was open when the operation was due.
         NoConnection = "no_connection",
-        /// Too few live replicas for the consistency level.
+        /// Too few replicas were alive for the consistency level.
         Unavailable = "unavailable",
         /// Replicas did not answer the coordinator's read in time.
         ReadTimeout = "read_timeout",
@@ -47,25 +47,25 @@ crate::word_enum! {
         ReadFailure = "read_failure",
         /// A replica failed during a write.
         WriteFailure = "write_failure",
-        /// The coordinator shed the request.
+        /// The coordinator shed the request because of overload.
         Overloaded = "overloaded",
-        /// The coordinator is still joining.
+        /// The coordinator is still joining the ring.
         Bootstrapping = "bootstrapping",
         /// A truncate failed.
         TruncateError = "truncate_error",
-        /// An unexpected server error.
+        /// The server reported an unexpected error.
         ServerError = "server_error",
-        /// The server refused the frame.
+        /// The server rejected the frame.
         ProtocolError = "protocol_error",
         /// Authentication failed.
         BadCredentials = "bad_credentials",
-        /// The user lacks the permission.
+        /// The user does not have the required permission.
         Unauthorized = "unauthorized",
-        /// The statement does not parse.
+        /// The statement has a syntax error.
         SyntaxError = "syntax_error",
-        /// The statement is well-formed but not valid.
+        /// The statement can be parsed, but is not valid.
         Invalid = "invalid",
-        /// The server refused the request because of its configuration.
+        /// The server rejected the request because of its configuration.
         ConfigError = "config_error",
         /// The keyspace or table already exists.
         AlreadyExists = "already_exists",
@@ -79,12 +79,12 @@ crate::word_enum! {
         CasWriteUnknown = "cas_write_unknown",
         /// The server sent an error code that this version of the protocol does not define.
         UnknownError = "unknown_error",
-        /// The response was not a frame that CQL allows. The client closed the connection.
+        /// The response was not a valid frame of CQL. The client closed the connection.
         BadAnswer = "bad_answer",
-        /// The client did not send the request, because no frame can hold it. A batch has no
-        /// statement or more than 65 535, or there are more bytes than a frame may have.
+        /// The client did not send the request, because no frame can contain it. Either a batch has
+        /// no statement or more than 65 535, or the request has more bytes than a frame may have.
         ClientRefused = "client_refused",
-        /// The pages of a result did not end, or repeated in a cycle.
+        /// The pages of a result did not end, or formed a cycle.
         EndlessPages = "endless_pages",
     }
 }
@@ -92,12 +92,13 @@ crate::word_enum! {
 /// Number of outcomes.
 pub const OUTCOMES_COUNT: usize = OUTCOMES.len();
 
-/// All outcomes, in the order of their numbers.
+/// All outcomes, in the order of their discriminants.
 pub const OUTCOMES: [Outcome; Outcome::ALL.len()] = Outcome::ALL;
 
 impl Outcome {
-    /// Returns true if the latency is only known as a lower bound: the operation would have taken
-    /// longer if the client had waited longer. A server's error is an end, not a lower bound.
+    /// Returns true if the latency is only known as a lower bound, because the operation would have
+    /// taken longer if the client had waited longer. An error from the server ends an operation, so
+    /// its latency is exact.
     pub fn is_censored(self) -> bool {
         matches!(
             self,
@@ -112,13 +113,13 @@ counters! {
 }
 
 impl OutcomeCounts {
-    /// Counts one operation with this outcome.
+    /// Adds one operation with this outcome.
     #[inline]
     pub fn add_one(&mut self, outcome: Outcome) {
         self[outcome] += 1;
     }
 
-    /// Counts `count` operations with this outcome.
+    /// Adds `count` operations with this outcome.
     #[inline]
     pub fn add_many(&mut self, outcome: Outcome, count: u64) {
         self[outcome] += count;
@@ -139,7 +140,8 @@ impl OutcomeCounts {
         self.total() - self.get(Outcome::Ok)
     }
 
-    /// Returns the errors that occurred, by name, in the order of [`OUTCOMES`].
+    /// Returns the errors that occurred, with their names and numbers, in the order of
+    /// [`OUTCOMES`].
     pub fn errors_by_name(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.iter()
             .skip(1)

@@ -1,9 +1,9 @@
-//! Waits for events or a time, with nanosecond precision on every kernel.
+//! Waits for events or for a time, with nanosecond precision on every kernel.
 //!
-//! `epoll_pwait2`, which takes nanoseconds, came with Linux 5.11. Long-lived systems have older
-//! kernels, and emulators and sandboxes may not support it. On these, `ppoll` waits for the epoll
-//! descriptor, with nanoseconds on every kernel, and `epoll_wait` only fetches the events. This
-//! costs one additional system call per wait.
+//! `epoll_pwait2`, which takes nanoseconds, came with Linux 5.11. Older kernels are still in use on
+//! long-lived systems, and emulators and sandboxes may not support the call. There, `ppoll` waits
+//! for the epoll descriptor, with nanoseconds on every kernel, and `epoll_wait` only fetches the
+//! events. This takes one additional system call per wait.
 
 use rustix::event::epoll::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-// The kernel writes the same layout for both calls.
+// The kernel uses the same layout for both calls.
 const _: () = assert!(size_of::<Event>() == size_of::<libc::epoll_event>());
 
 /// Set of descriptors that are watched for events.
@@ -30,13 +30,15 @@ impl Poller {
     pub fn new() -> rustix::io::Result<Poller> {
         let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut room = [MaybeUninit::<Event>::uninit(); 1];
-        // A sandbox without support may return an error other than "not implemented".
+        // If a sandbox does not support the call, it may return an error other than "not
+        // implemented".
         let is_precise = epoll::wait(&set, &mut room, Some(&Timespec::default())).is_ok();
         Ok(Poller { set, is_precise })
     }
 
-    /// Returns the events, up to the free space. Returns at once if there are events, otherwise at
-    /// the first event or after `timeout`. `None`: no time limit.
+    /// Returns the events, at most as many as fit into the free space. Returns at once if there are
+    /// events, otherwise at the first event or after `timeout`. With `None`, there is no time
+    /// limit.
     ///
     /// # Errors
     /// A signal arrived first ([`Errno::INTR`]). The only other error is a closed set.

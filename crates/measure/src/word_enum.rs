@@ -40,14 +40,14 @@ macro_rules! word_enum {
             /// All variants, in order.
             pub const ALL: [$name; { [$($word),+].len() }] = [$($name::$variant),+];
 
-            /// Returns its word in files and in the output.
+            /// Returns the word of this variant in files and in the output.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($name::$variant => $word),+
                 }
             }
 
-            /// Returns the variant with this word, or with this former word.
+            /// Returns the variant with this word, which may be a former word.
             pub fn from_name(name: &str) -> Option<$name> {
                 match name {
                     $($word $(| $old)* => Some($name::$variant),)+
@@ -80,7 +80,7 @@ macro_rules! word_enum {
     };
 }
 
-/// Reads a word for which older files may have an empty one, which means the default.
+/// Reads a word. Older files may have an empty word instead, which means the default.
 ///
 /// # Errors
 /// The word is not in the set.
@@ -92,7 +92,7 @@ where
     word_or_none(from).map(Option::unwrap_or_default)
 }
 
-/// Reads an optional word; older files have an empty word if it is absent.
+/// Reads an optional word. Older files have an empty word if the value is absent.
 ///
 /// # Errors
 /// The word is not in the set.

@@ -1,8 +1,8 @@
 //! Draws a [`Picture`] as SVG in an element `figure`.
 //!
-//! It has no script, no own style and no references. The page's style sheet gives the colours by
-//! class, so one picture works on light and dark screens and on paper. The legend, the tooltips and
-//! the description also express the meaning of each colour.
+//! The picture has no script, no styles and no references. The style sheet of the page sets the
+//! colours by class, so one picture works on light and dark screens and on paper. The legend, the
+//! tooltips and the description also express the meaning of each colour.
 
 mod layout;
 
@@ -13,17 +13,17 @@ use std::fmt::Write;
 
 /// Number of colours of owners in the style sheet: `--c0` to `--c7`.
 const OWNERS: usize = 8;
-/// Maximum number of owners drawn side by side in a part.
+/// Maximum number of owners that are drawn side by side in one part.
 const BANDS_MAX: usize = 3;
-/// Width of the picture: that of the page.
+/// Width of the picture, which is the width of the page.
 const WIDTH_PX: f64 = 1120.0;
-/// Side of the triangle that marks a part.
+/// Length of the sides of the triangle that marks a part.
 const MARK_PX: f64 = 7.0;
 
 /// Writes the picture with its heading and its legend.
 pub fn figure(out: &mut String, picture: &Picture) {
     let (all, width, height) = flow(&picture.nests, WIDTH_PX);
-    // Space for the lines of the outermost boxes.
+    // This leaves space for the lines of the outermost boxes.
     let (width, height) = (width + 2.0, height + 2.0);
     let id = &picture.id;
     let _ = write!(
@@ -96,7 +96,7 @@ fn part(out: &mut String, part: &Part, [x, y]: [f64; 2], width: f64) {
     out.push_str("</g>");
 }
 
-/// Draws the owners side by side, then the mark on top.
+/// Draws the owners side by side, and the mark on top of them.
 fn draw(out: &mut String, looks: &[Style], [x, y]: [f64; 2], [width, height]: [f64; 2]) {
     let is_fill = |look: &&Style| **look != Style::Marked;
     let mut fills: Vec<Style> = looks.iter().filter(is_fill).copied().collect();

@@ -2,7 +2,7 @@
 //! The first run is the baseline.
 //!
 //! Runs were not interleaved, so the machine may have changed between them. Intervals allow for
-//! this. The strongest verdict is that two runs look different, and the page states this.
+//! this. The strongest verdict is that two runs look different, and the page states why.
 
 mod costs;
 mod differences;
@@ -24,13 +24,13 @@ use pairs::Pair;
 use serde_json::{Value, json};
 use store::record::{ComparisonRecord, Finding, MultiplicityRecord};
 
-/// Makes the page that compares `contender` with `baseline`.
+/// Builds the page that compares `contender` with `baseline`.
 pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     let side = |run| Side { run, link: None };
     compare_all(&[side(baseline), side(contender)])
 }
 
-/// Makes the page that compares runs with the first of them; there are at least two.
+/// Builds the page that compares runs with the first of them. There must be at least two runs.
 pub fn compare_all(sides: &[Side<'_>]) -> Page {
     let runs: Vec<&RunView> = sides.iter().map(|side| side.run).collect();
     let all: Vec<Vec<Point<'_>>> = runs.iter().map(|run| points(run)).collect();
@@ -71,7 +71,8 @@ pub fn compare_all(sides: &[Side<'_>]) -> Page {
     }
 }
 
-/// Returns the data for `--json`: flat for two runs, or a list of contenders for more.
+/// Returns the data for `--json`. It is flat for two runs, and contains a list of contenders for
+/// more runs.
 fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRecord>) -> Value {
     let of = |pair: &Pair<'_, '_>| {
         json!({
@@ -94,7 +95,7 @@ fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRe
     data
 }
 
-/// Describes the number of occurrences of each verdict for one metric.
+/// Describes, for one metric, how many comparisons have each verdict.
 fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
     let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
     let mut parts = Vec::new();
@@ -175,7 +176,7 @@ fn headline(
     }
 }
 
-/// Returns the alarms of a run, which the reader must see before any comparison with it.
+/// Returns the alarms of a run, which a reader must see before any comparison with the run.
 fn alarms(run: &RunView) -> impl Iterator<Item = String> {
     run.findings.alarms.iter().map(|sentence| format!("{}: {sentence}", run.name))
 }
@@ -191,13 +192,13 @@ fn facts(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns the sentences on a contender, with its name if there are several.
+/// Returns the sentences on a contender. They contain its name if there are several contenders.
 fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<String> {
     let mut said = Vec::new();
     if pair.matched.is_empty() {
         said.push("The runs have no point in common.".to_string());
     }
-    // The comparison that keeps its whole level comes first if space is limited.
+    // If space is limited, the comparison that keeps its whole error level comes first.
     if is_named {
         said.extend(primary_sentence(&pair.comparisons, baseline));
     }
@@ -223,7 +224,7 @@ fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<Str
     vec![format!("{}: {}", pair.run.name, said.join(" "))]
 }
 
-/// Returns the comparison that keeps its whole level, with the reach of its interval.
+/// Returns the comparison that keeps its whole error level, with its interval.
 fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<String> {
     let c = comparisons.iter().find(|c| c.primary)?;
     let interval = interval_words(c)?;
@@ -251,7 +252,7 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
     ))
 }
 
-/// Returns the largest and the smallest ratio of throughput among those with an interval.
+/// Returns the largest and the smallest ratio of throughput among the comparisons with an interval.
 fn extremes(baseline: &RunView, comparisons: &[ComparisonRecord]) -> Vec<Figure> {
     let mut rates: Vec<&ComparisonRecord> = comparisons
         .iter()

@@ -1,7 +1,7 @@
-//! Prints the text of other load generators, for scripts that parse it.
+//! Prints the text that other load generators print, for scripts that parse it.
 //!
-//! Invariants: these are pure functions of plain numbers. For the same numbers, they print the same
-//! bytes as the tool, including its quirks.
+//! Invariants: all functions are pure functions of plain numbers. For the same numbers, they print
+//! the same bytes as the tool, including its peculiarities.
 
 mod java;
 mod rank;

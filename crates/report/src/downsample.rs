@@ -1,24 +1,24 @@
-//! Thins series so that peaks survive: of every bucket of time the smallest and the largest value
-//! are kept, in the order in which they came.
+//! Thins series so that peaks survive. In each bucket of time, the smallest and the largest value
+//! are kept, in the order in which they occurred.
 //!
-//! A mean or every n-th value would hide the one second in which the disk was full. The measured
+//! A mean or every n-th value would hide a single second in which the disk was busy. The measured
 //! window gets [`WINDOW_SHARE`] of the buckets, even if it is short compared with the load phase.
 //! All series of a figure have the same buckets, so they can share their positions on the axis.
 
-/// Share of the buckets that belong to the measured window.
+/// Share of the buckets that the measured window gets.
 const WINDOW_SHARE: f64 = 0.6;
-/// Number of usual intervals between readings after which a missing reading leaves a gap in the
-/// line.
+/// Number of typical intervals between readings above which a gap in the line shows missing
+/// readings.
 const GAP_LOOKS: f64 = 5.0;
 
-/// Buckets of one trial's time axis.
+/// Buckets of time, which divide the time axis of one trial.
 #[derive(Clone, Debug)]
 pub struct Buckets {
-    /// Borders, ascending, one more than there are buckets.
+    /// Borders of the buckets in ascending order. There is one more border than there are buckets.
     borders: Vec<f64>,
 }
 
-/// Positions and values, ready to be drawn; a `None` leaves a gap.
+/// Positions and values of a line, ready to be drawn. A value of `None` leaves a gap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThinnedSeries {
     /// Positions on the horizontal axis.
@@ -46,7 +46,7 @@ impl Buckets {
                 borders: even(&[(from, to, count)]),
             };
         }
-        // A window that is most of the trial needs no preference.
+        // A window that takes most of the trial needs no preference.
         let share = ((end - begin) / (to - from)).max(WINDOW_SHARE);
         let outside = |length: f64| count * (1.0 - share) * length / rest;
         let parts = [
@@ -69,8 +69,8 @@ impl Buckets {
         above.saturating_sub(1).min(self.count().saturating_sub(1))
     }
 
-    /// Returns the position a quarter or three quarters into a bucket, for its first and second
-    /// value.
+    /// Returns the position for the first or second value of a bucket, at a quarter or three
+    /// quarters of its width.
     fn place(&self, bucket: usize, second: bool) -> f64 {
         let (from, to) = (self.borders[bucket], self.borders[bucket + 1]);
         from + (to - from) * if second { 0.75 } else { 0.25 }
@@ -104,8 +104,8 @@ impl Buckets {
         thinned
     }
 
-    /// Selects the readings of stacked parts to keep: those with the smallest and the largest
-    /// `total` in each bucket. Keeps all, if there are few.
+    /// Selects the readings of stacked series to keep: those with the smallest and the largest
+    /// `total` in each bucket. If there are few readings, keeps all.
     pub fn looks(&self, total: &[(f64, f64)]) -> Vec<usize> {
         if total.len() <= 2 * self.count() {
             return (0..total.len()).collect();
@@ -127,7 +127,7 @@ impl Buckets {
     }
 }
 
-/// Returns the borders of buckets. Each part is divided evenly into about its number of buckets.
+/// Returns the borders of buckets. Each period is divided evenly into about its number of buckets.
 fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     let mut borders = Vec::new();
     for (from, to, count) in parts {
@@ -142,7 +142,7 @@ fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     borders
 }
 
-/// Smallest and largest value, with their indexes in the series.
+/// Smallest and largest value of a bucket, with their indexes in the series.
 #[derive(Clone, Debug)]
 struct Extremes {
     low: (usize, f64),
@@ -176,7 +176,7 @@ impl Extremes {
 }
 
 impl ThinnedSeries {
-    /// Fills single empty buckets, which are between two readings by chance, with the previous
+    /// Fills single empty buckets, which fall between two readings by chance, with the previous
     /// value.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {
@@ -244,7 +244,7 @@ mod tests {
         );
         assert_eq!(a.x, b.x);
         assert!(a.x.windows(2).all(|w| w[0] < w[1]));
-        // There are no values after 900, so there is a gap and not a line.
+        // There are no values after 900, so the line must have a gap there.
         assert_eq!(b.y.last(), Some(&None));
     }
 

@@ -1,7 +1,7 @@
 //! Exports the figures of a run as files, for slides and pull requests.
 //!
-//! The code for the figure of a page's first screen also draws these figures. It has a light
-//! background and its legend, and needs no other file.
+//! The code that draws the figure on the first screen of a page also draws these figures. An
+//! exported figure has a light background and its legend, and needs no other file.
 
 use crate::merged_points::{ALL, Point, points, variant_name, variants};
 use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Page, Plot, Verdict};
@@ -9,19 +9,19 @@ use crate::run_view::RunView;
 use crate::sections::lead_figure::{course_of, load_figure};
 use crate::svg;
 
-/// Minimum number of values above a point of a curve. Otherwise, the point is not drawn.
+/// Minimum number of values above a point of a curve. Points with fewer values are not drawn.
 const ABOVE_MIN: f64 = 10.0;
 
 /// A figure as a file.
 #[derive(Clone, Debug)]
 pub struct FigureFile {
-    /// Name without an ending, of letters, digits and `-_.+=`.
+    /// Name of the file without an extension. It consists of letters, digits and `-_.+=`.
     pub name: String,
-    /// Drawing as a self-contained SVG.
+    /// Drawing of the figure as a self-contained SVG.
     pub svg: String,
 }
 
-/// Returns all figures of a run: the first screen's, throughput and p99 by load, the latency
+/// Returns all figures of a run: that of the first screen, throughput and p99 by load, the latency
 /// distribution of each variant, and the series of each trial over time.
 pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     let points = points(view);
@@ -52,7 +52,7 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.into_iter().map(file).collect()
 }
 
-/// Returns true if any of its lines has at least two points, because a single second is not a
+/// Returns true if any line of the figure has at least two points, because a single second is not a
 /// series.
 fn is_course(figure: &LeadFigure) -> bool {
     let has_line = |plot: &Plot| match plot {
@@ -65,7 +65,8 @@ fn is_course(figure: &LeadFigure) -> bool {
     figure.plots.iter().any(has_line)
 }
 
-/// Returns a text that can be part of a file name, for any name of a variant.
+/// Returns a text that can be part of a file name. The name of the variant may contain any
+/// characters.
 fn plain_name(name: &str) -> String {
     let plain = |c: char| {
         if c.is_alphanumeric() || "-_.+=".contains(c) {

@@ -4,7 +4,7 @@ use crate::number;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Returns dotted paths and values of a JSON tree: `target.local.nodes` → `1`.
+/// Returns dotted paths and values of a JSON tree, for example `target.local.nodes` → `1`.
 pub fn flatten(value: &Value) -> BTreeMap<String, String> {
     let mut flat = BTreeMap::new();
     flatten_into(value, String::new(), &mut flat);

@@ -1,8 +1,9 @@
-//! The history of a study: a series for each variant, point and metric over its runs, its change
-//! points, and the differences between the runs on both sides.
+//! The history of a study. It contains a series for each variant, point and metric over the runs of
+//! the study, the change points, and the differences between the runs before and after a change.
 //!
-//! Only runs of one size on one kind of target form a series. The page lists unusable runs, and
-//! leaves them out. A history only notifies: a study with both sides must confirm a change.
+//! Only runs of one scale on one kind of target form a series. The page lists unusable runs, and
+//! leaves them out of the series. A history only notifies: a study that measures both versions must
+//! confirm a change.
 
 mod export;
 pub(crate) mod figure;
@@ -22,8 +23,8 @@ use std::path::{Path, PathBuf};
 use store::record::{self, JournalEvent, PointRecord};
 use store::{Past, Run, RunState};
 
-/// Metrics that the history follows at each point: name, true if higher is better, and the smallest
-/// reported change.
+/// Metrics that the history follows at each point. Each has its name, a flag that is true if higher
+/// is better, and the smallest reported change.
 pub(crate) const METRICS: [HistoryMetric; 4] = [
     HistoryMetric::new("ops_per_s", "throughput", "op/s", true, 0.03),
     HistoryMetric::new("p50_ms", "median latency", "ms", false, 0.10),
@@ -31,7 +32,7 @@ pub(crate) const METRICS: [HistoryMetric; 4] = [
     HistoryMetric::new("p999_ms", "p99.9 latency", "ms", false, 0.10),
 ];
 
-/// A metric of a point.
+/// A metric at a point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HistoryMetric {
     pub(crate) key: &'static str,
@@ -41,44 +42,44 @@ pub(crate) struct HistoryMetric {
     pub(crate) magnitude_min: f64,
 }
 
-/// Runs of a study that may be compared.
+/// Runs of a study that may be compared with each other.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// Name of the study.
     pub study: String,
     pub(crate) runs: Vec<UsedRun>,
-    /// Stamps of the other runs, with the reason.
+    /// Stamps of the runs that were left out, with the reason.
     pub left_out: Vec<(String, String)>,
     pub(crate) lines: Vec<Line>,
     pub(crate) verdict: Option<record::Verdict>,
 }
 
-/// A run of the history.
+/// A run in the history.
 #[derive(Clone, Debug)]
 pub(crate) struct UsedRun {
     pub(crate) stamp: String,
     /// Folder of the run.
     pub(crate) path: PathBuf,
     pub(crate) verdict: Option<record::Verdict>,
-    /// Link from the page to the run's report. `None` if there is no path to it.
+    /// Link from the page to the run's report. `None` if no path leads there.
     pub(crate) link: Option<String>,
     pub(crate) cassay: String,
     pub(crate) cassandra: String,
     machine: BTreeMap<String, String>,
-    /// Settings of the study, by variant.
+    /// Settings of the run's study, by variant.
     settings: BTreeMap<VariantName, BTreeMap<String, String>>,
     points: Vec<PointRecord>,
 }
 
-/// One metric of one variant at one point over the runs.
+/// One metric of one variant at one point, run after run.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) variant: VariantName,
     pub(crate) point: Option<procedure::Point>,
     pub(crate) metric: HistoryMetric,
-    /// Index of the run, and its value.
+    /// Index of each run that has a value, and the value.
     pub(crate) values: Vec<(usize, f64)>,
-    /// The 95 % intervals of these values.
+    /// 95 % interval of each value of the line.
     pub(crate) ci95: Vec<Option<[f64; 2]>>,
     pub(crate) changes: Vec<Change>,
 }
@@ -90,7 +91,8 @@ pub(crate) struct Change {
     /// Index of the first run after the change.
     pub(crate) run: usize,
     pub(crate) kind: ChangeKind,
-    /// Recorded differences between that run and the previous one: `key: a → b`.
+    /// Recorded differences between the run with the change and the previous run, in the form `key:
+    /// a → b`.
     pub(crate) differs: Vec<String>,
 }
 
@@ -99,9 +101,9 @@ measure::word_enum! {
     pub(crate) enum ChangeKind {
         Worse = "worse",
         Better = "better",
-        /// There are too few runs after it.
+        /// Too few runs follow the change.
         Unconfirmed = "unconfirmed",
-        /// The runs on its two sides were on different machines.
+        /// The runs before and after the change were on different machines.
         OtherMachine = "another machine",
     }
 }
@@ -123,9 +125,9 @@ impl HistoryMetric {
         }
     }
 
-    /// Returns the value of a point. `None` if it gives no information about the target. Throughput
+    /// Returns the value of a point. `None` if the value does not describe the target. Throughput
     /// at a rate equals the offered rate, the latency of a saturated rate grows with the window,
-    /// and a lower bound is not a number.
+    /// and a lower bound is not an exact number.
     fn value(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
         let is_rate = point.point.is_some_and(procedure::Point::is_rate);
@@ -145,7 +147,7 @@ impl HistoryMetric {
 }
 
 impl HistoryMetric {
-    /// Returns the 95 % interval of a point's value, if it has one.
+    /// Returns the 95 % interval of a point's value, if there is one.
     fn ci95(&self, point: &PointRecord) -> Option<[f64; 2]> {
         match self.key.strip_suffix("_ms") {
             None => point.ops_per_s_ci95,
@@ -155,8 +157,8 @@ impl HistoryMetric {
 }
 
 impl History {
-    /// Sets the link to the report of every run. `way` receives the folder of the run. It returns
-    /// `None` if there is no path to it.
+    /// Sets the link to the report of every run. `way` receives the folder of a run, and returns
+    /// `None` if no path leads there.
     pub fn link(&mut self, way: impl Fn(&Path) -> Option<String>) {
         for run in &mut self.runs {
             run.link = way(&run.path);
@@ -199,8 +201,8 @@ impl History {
         self.runs.len()
     }
 
-    /// Returns a sentence for each regression that still holds: the last change of its series,
-    /// confirmed, on one machine, since the run with this stamp.
+    /// Returns a sentence for each current regression: the last change of its series, confirmed, on
+    /// one machine, since the run with this stamp.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
             let last = line.changes.iter().rfind(|c| c.kind != ChangeKind::Unconfirmed)?;
@@ -312,7 +314,7 @@ impl History {
     }
 }
 
-/// Returns the run if its answer is usable, otherwise the reason why not.
+/// Returns the run if its answer is usable, otherwise the reason why it is not.
 fn usable_run(run: Run) -> Result<Run, String> {
     let verdict = run.findings.as_ref().map(|f| f.verdict);
     match (run.state, verdict) {
@@ -327,7 +329,7 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Returns the properties that runs of one series share: the scale, and the kind of target.
+/// Returns the properties that all runs of one series share: the scale, and the kind of target.
 fn size_of(run: &Run) -> String {
     let scale = run.plan.scale.as_deref().unwrap_or("as written");
     let kind = |event: &JournalEvent| match event {
@@ -359,7 +361,7 @@ impl UsedRun {
         let resolved = &run.plan.resolved;
         let flat = |(name, tree): (&String, &Value)| {
             let mut flat = flatten(tree);
-            // Requirements do not affect the measurement.
+            // Requirements do not affect the measurement, so they are omitted.
             flat.retain(|key, _| !key.starts_with("require"));
             for (file, text) in &resolved.overrides.inputs {
                 flat.insert(format!("file {file}"), format!("{} bytes", text.len()));

@@ -1,9 +1,9 @@
-//! Renders a page as one self-contained HTML file, with style, script, chart library and figures
-//! inside it.
+//! Renders a page as one self-contained HTML file, which contains the style, the script, the chart
+//! library and the figures.
 //!
-//! It loads no resources, since its content security policy forbids every request. Text and tables
-//! are visible before any script runs. Charts are drawn when they come into view. Only this module
-//! turns text from the model into HTML, so it escapes all of it.
+//! The page loads no resources, because its content security policy forbids every request. Text and
+//! tables are visible before any script runs. Charts are drawn when they come into view. Only this
+//! module turns text from the model into HTML, so it escapes all text.
 
 mod headline;
 
@@ -19,19 +19,19 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// The style of the figure comes first, because figure files also use it.
+/// The style of figures comes first, because figure files also use it.
 const STYLE: &str = concat!(
     include_str!("../assets/figure.css"),
     include_str!("../assets/report.css")
 );
 const SCRIPT: &str = include_str!("../assets/report.js");
-/// plotly.js, packed by gzip: `assets/plotly/README.md` names version and origin.
+/// plotly.js, compressed by gzip. `assets/plotly/README.md` states its version and origin.
 const CHARTS: &[u8] = include_bytes!("../assets/plotly/plotly-basic.min.js.gz");
 
 /// Returns the page's content security policy. The page must not load resources, and only its own
 /// scripts and styles are allowed, by their digests. The chart library adds an empty style element,
-/// and fills it through the object model. It also sets attributes `style`, which can neither load
-/// resources nor run code. `data:` and `blob:` are for saving a chart as an image.
+/// and fills it through the object model. The library also sets attributes `style`, which can
+/// neither load resources nor run code. `data:` and `blob:` are needed to save a chart as an image.
 fn policy(charts: bool) -> String {
     let digest = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
     let scripts = if charts {
@@ -47,20 +47,21 @@ fn policy(charts: bool) -> String {
     )
 }
 
-/// Returns the text of the style element.
+/// Returns the content of the style element.
 fn style() -> String {
     format!("\n{STYLE}")
 }
 
-/// Returns the text of the script element.
+/// Returns the content of the script element.
 fn script() -> String {
     format!("\n{SCRIPT}")
 }
 
-/// Digest of the unpacked library, as the page's script inserts it; a test unpacks it.
+/// Digest of the uncompressed library, as the page's script inserts it. A test uncompresses the
+/// library to check the digest.
 const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
-/// Sentences for paper only: they name the parts that a print omits.
+/// Sentences that appear only on paper. They name the parts that are not printed.
 const ON_PAPER: &str = "A print contains the answer and the first charts of the evidence. The rest \
      stays in the file: tables, settings, reasons, and charts of hosts and JVMs. To print a whole \
      section, open it in the browser first.";
@@ -84,8 +85,8 @@ pub fn html(page: &Page) -> String {
     );
     out.push_str(&body);
     if charts {
-        // The library is kept as text, so that the page is readable before a megabyte of script is
-        // compiled.
+        // The library is contained as text, so that the page is readable before a megabyte of
+        // script is compiled.
         out.push_str("<script type=\"text/plain\" id=\"chart-library\">");
         out.push_str(library);
         out.push_str("</script>\n");
@@ -95,15 +96,15 @@ pub fn html(page: &Page) -> String {
     out
 }
 
-/// Returns the chart library as the page contains it: gzip in base64. It has 1.0 MB as text, and
-/// 0.5 MB packed. A browser unpacks it in some milliseconds.
+/// Returns the chart library in the form in which the page contains it: gzip in base64. The library
+/// has 1.0 MB as text, and 0.5 MB compressed. A browser uncompresses it in a few milliseconds.
 fn packed_library() -> &'static str {
     static PACKED: LazyLock<String> = LazyLock::new(|| BASE64.encode(CHARTS));
     &PACKED
 }
 
-/// Escapes a sentence. Messages quote keys and commands in backticks, and this text becomes code.
-/// An unpaired backtick does not change.
+/// Escapes a sentence. Messages quote keys and commands in backticks, and such text is marked as
+/// code. An unpaired backtick does not change.
 fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut out = String::with_capacity(text.len());
@@ -118,7 +119,7 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// Escapes JSON for a script element: a `<` in it could end the element.
+/// Escapes JSON for a script element, because a `<` in the JSON could end the element.
 fn escape_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
@@ -141,7 +142,8 @@ fn link(out: &mut String, id: &str, title: &str) {
     let _ = write!(out, "<a href=\"#{id}\">{}</a>", escape(title));
 }
 
-/// Writes sections behind a summary with their title. An open fold begins with links to them.
+/// Writes sections behind a summary with their title. Once opened, the fold begins with links to
+/// its sections.
 fn fold(out: &mut String, fold: &Fold) {
     let titles: Vec<&str> = fold.sections.iter().map(|part| part.title.as_str()).collect();
     let _ = write!(
@@ -161,7 +163,7 @@ fn fold(out: &mut String, fold: &Fold) {
     out.push_str("</details>\n");
 }
 
-/// Returns a small square in a variant's colour, so that the reader finds the variant in the
+/// Returns a small square in the colour of a variant, so that readers can identify the variant in
 /// charts.
 fn swatch(variant: Option<usize>) -> String {
     match variant {
@@ -273,7 +275,7 @@ fn class(tone: Tone) -> &'static str {
 }
 
 fn table(out: &mut String, table: &Table) {
-    // The element can have the focus, so that a wide table can be scrolled with the keyboard.
+    // The element can receive the focus, so that a wide table can be scrolled with the keyboard.
     let label = if table.caption.is_empty() {
         "Table"
     } else {
@@ -320,7 +322,7 @@ fn align(align: Align) -> &'static str {
 fn row(out: &mut String, row: &Row, columns: &[Column]) {
     let _ = write!(out, "<tr class=\"{}\">", class(row.tone));
     for (at, (cell, column)) in row.cells.iter().zip(columns).enumerate() {
-        // The first column names the row, unless it is a number.
+        // The first column contains the names of the rows, unless its values are numbers.
         let is_name = at == 0 && column.align == Align::Left;
         table_cell(
             out,
@@ -332,7 +334,8 @@ fn row(out: &mut String, row: &Row, columns: &[Column]) {
     out.push_str("</tr>\n");
 }
 
-/// Escapes the address of a file. Whatever the name, it is a path, and a browser never runs it.
+/// Escapes a path as an address. Whatever the name of the file is, a browser treats the address as
+/// a path and never runs it.
 fn escape_path(path: &str) -> String {
     let mut out = String::from(if path.starts_with('.') { "" } else { "./" });
     for byte in path.bytes() {
@@ -345,7 +348,7 @@ fn escape_path(path: &str) -> String {
     out
 }
 
-/// Writes a cell. `element`, with its attributes, shows if the cell names its row.
+/// Writes a cell. `element`, with its attributes, depends on whether the cell names its row.
 fn table_cell(out: &mut String, cell: &Cell, column: &Column, element: &str) {
     let _ = write!(
         out,

@@ -1,4 +1,5 @@
-//! Builds the output of `--json`: the findings in the form that they have on disk, and a summary.
+//! Builds the output of `--json`, which contains the findings in the form of `findings.json`, and a
+//! summary.
 
 use crate::merged_points::{ALL, Point, best, variants};
 use crate::page::Page;
@@ -15,8 +16,8 @@ pub fn json(page: &Page) -> String {
     text
 }
 
-/// Returns the content of `findings.json` unchanged, with an additional `summary`. So a reader of
-/// the file can also read this output.
+/// Returns the content of `findings.json` unchanged, with an additional `summary`. So a program
+/// that reads the file can also read this output.
 pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     let mut data = serde_json::to_value(&view.findings).unwrap_or(Value::Null);
     let best = variants(view).into_iter().enumerate().map(|(index, variant)| {
@@ -66,8 +67,8 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     data
 }
 
-/// Returns the hosts and nodes of a trial, without their settings, which are summarized for the
-/// run.
+/// Returns the hosts and nodes of a trial. Their settings are left out, because they are summarized
+/// for the whole run.
 fn lab(view: &RunView, trial: &TrialView) -> Option<Value> {
     let record = trial.nodes.as_ref();
     if record.is_none() && trial.probes.is_empty() {

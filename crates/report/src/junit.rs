@@ -1,5 +1,5 @@
-//! Exports JUnit XML for continuous integration: a suite for the study; a case for the run, for
-//! each trial and for each requirement.
+//! Exports JUnit XML for continuous integration. The study is a suite, and the run, each trial and
+//! each requirement is a case.
 //!
 //! A missed requirement is a failure, an unusable trial is an error, and undecided or unmeasured
 //! cases are skipped. The format has no standard, so this module uses the elements and attributes
@@ -14,7 +14,7 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 use std::time::Duration;
 use store::record::{self, RequirementRecord, TrialRecord, left_out};
 
-/// Returns the run as one document.
+/// Returns the run as one XML document.
 ///
 /// # Errors
 /// The document cannot be written to memory, which is not expected.
@@ -22,7 +22,7 @@ pub fn junit(view: &RunView) -> Result<String> {
     let took = took(view);
     let mut suite = TestSuite::new(view.plan.study.as_str());
     suite.set_time(took);
-    // This is the library's time type, parsed from a format that both use.
+    // This converts to the time type of the library, through a text format that both support.
     suite.timestamp = began(view).and_then(|began| began.to_string().parse().ok());
     let verdict = Verdict::from_record(view.verdict).to_string();
     for (name, value) in [
@@ -49,7 +49,7 @@ fn began(view: &RunView) -> Option<jiff::Timestamp> {
     jiff::Timestamp::from_second(i64::try_from(second).ok()?).ok()
 }
 
-/// Returns the time from the first line of the journal to its last.
+/// Returns the time between the first and the last line of the journal.
 fn took(view: &RunView) -> Duration {
     match (view.journal.first(), view.journal.last()) {
         (Some(first), Some(last)) => {
@@ -59,7 +59,8 @@ fn took(view: &RunView) -> Duration {
     }
 }
 
-/// Returns a case of one of the study's classes: passed, with its output, or with another status.
+/// Returns a case in one of the study's classes. The case passed with its output, or has another
+/// status.
 fn with_output(
     view: &RunView,
     class: &str,
@@ -167,7 +168,8 @@ fn requirement_case(view: &RunView, one: &RequirementRecord) -> TestCase {
     )
 }
 
-/// Replaces most control characters by `?`, because XML cannot contain them, even escaped.
+/// Replaces most control characters by `?`, because XML cannot contain them, even if they are
+/// escaped.
 fn clean(text: &str) -> String {
     let is_allowed = |c: char| match c {
         '\t' | '\n' => true,

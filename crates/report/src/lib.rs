@@ -1,9 +1,10 @@
-//! The only crate that knows how to show a result: one page model; html, text, json.
+//! The only crate that presents a result: one page model; html, text, json.
 //!
-//! [`page`] and [`compare`] turn a run on disk into a [`Page`]: words, tables and charts as data.
-//! [`html()`], [`text()`], [`markdown()`] and [`json()`] only render it, so they never disagree.
-//! [`junit()`] is for pipelines. This crate neither measures nor judges: every number and verdict
-//! comes from the run's own records, or from `analysis` when two runs are compared.
+//! [`page`] and [`compare`] turn a run on disk into a [`Page`], which contains words, tables and
+//! charts as data. [`html()`], [`text()`], [`markdown()`] and [`json()`] only render a page, so
+//! they never disagree. [`junit()`] is for pipelines. This crate neither measures nor judges: every
+//! number and verdict comes from the run's own records, or from `analysis` when two runs are
+//! compared.
 
 mod box_picture;
 mod compare;
@@ -42,8 +43,8 @@ pub use json::json;
 pub use junit::junit;
 pub use markdown::markdown;
 
-/// Returns the figure at the beginning of a page, as a self-contained SVG file. `None` for a run
-/// without measurements.
+/// Returns the figure at the top of a page, as a self-contained SVG file. `None` for a run without
+/// measurements.
 pub fn figure_file(page: &Page) -> Option<String> {
     page.headline.lead.as_ref().map(svg::file)
 }

@@ -1,12 +1,13 @@
-//! Renders the page as Markdown, for a pull request or a job's summary: question, answer,
-//! requirements, the tables of results and faults, and why it is not valid.
+//! Renders the page as Markdown, for a pull request or a job's summary. The text contains the
+//! question, the answer, the requirements, the tables of results and faults, and the reasons why
+//! the run is not valid.
 //!
-//! It omits charts, details and columns for wide screens, which the report contains. It escapes all
-//! text, so that a study can add neither markup nor a mention.
+//! Charts, details and columns for wide screens are left out, because the report contains them. All
+//! text is escaped, so that a study can add neither markup nor a mention.
 
 use crate::page::{Align, Block, Cell, Headline, Page, Table, Verdict};
 
-/// Sections that are shown, by their anchors.
+/// Sections that the Markdown contains, by their anchors.
 const SHOWN: [&str; 5] = [
     "requirements",
     "comparisons",
@@ -15,7 +16,7 @@ const SHOWN: [&str; 5] = [
     "history",
 ];
 
-/// Renders a page. `link` is the address of its report, and `figure` is the address of the figure's
+/// Renders a page. `link` is the address of the report, and `figure` is the address of the figure's
 /// file.
 pub fn markdown(page: &Page, link: Option<&str>, figure: Option<&str>) -> String {
     let headline = &page.headline;
@@ -72,7 +73,8 @@ pub fn markdown(page: &Page, link: Option<&str>, figure: Option<&str>) -> String
     out + &format!("\n{}\n", facts.join(" · "))
 }
 
-/// Formats a verdict: `requirements missed (valid)`, or only the verdict.
+/// Formats a verdict, such as `requirements missed (valid)`. Without missed requirements, returns
+/// only the verdict.
 fn state(headline: &Headline) -> String {
     let verdict = headline.verdict.name();
     if headline.is_missed {
@@ -138,7 +140,7 @@ fn cell(cell: &Cell) -> String {
     }
 }
 
-/// Escapes text: all special characters of Markdown and GitHub become literal.
+/// Escapes text. All characters that are special in Markdown or on GitHub become literal.
 fn text(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
@@ -163,7 +165,8 @@ fn text(raw: &str) -> String {
     out
 }
 
-/// Escapes a sentence. Messages quote keys and commands in backticks; this text becomes code.
+/// Escapes a sentence. Messages quote keys and commands in backticks, and such text is marked as
+/// code.
 fn prose(raw: &str) -> String {
     let parts: Vec<&str> = raw.split('`').collect();
     let mut out = String::with_capacity(raw.len());

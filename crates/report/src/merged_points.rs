@@ -1,8 +1,8 @@
 //! Points, which merge all trials of one variant at one position on the axes.
 //!
-//! An invalid trial is listed, but never used. No sum, mean or curve contains it, unless every
-//! trial of its point is invalid, in which case the point shows that. Percentiles of several blocks
-//! come from merged histograms, and are never averaged.
+//! An invalid trial is listed, but its numbers are not used. If all trials of a point are invalid,
+//! the point uses them and is marked as invalid. Percentiles of several blocks come from merged
+//! histograms, and are never averaged.
 
 use crate::number;
 use crate::page::{Table, TableBuilder, Verdict};
@@ -14,7 +14,7 @@ use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{CostComparisonRecord, PointRecord, QuantilesRecord, TrialFinding};
 
-/// Name of all kinds together.
+/// Name that stands for all kinds of operations together.
 pub const ALL: &str = "all";
 
 /// All trials of one variant at one point.
@@ -22,9 +22,10 @@ pub struct Point<'a> {
     pub variant: &'a VariantName,
     pub variant_index: usize,
     pub at: Option<procedure::Point>,
-    /// Every trial, including invalid trials.
+    /// All trials of the point, including invalid trials.
     pub trials: Vec<&'a TrialFinding>,
-    /// Trials that count: those of the findings, or those that are not invalid, or all.
+    /// Trials that count. They are the trials that the findings use, or those that are not invalid,
+    /// or all trials.
     pub used: Vec<&'a TrialFinding>,
     /// Worst verdict of the trials that count.
     pub verdict: Verdict,
@@ -45,7 +46,7 @@ pub fn variants(view: &RunView) -> Vec<&VariantName> {
     names
 }
 
-/// Returns all points that have a finding, by variant in the order of the plan, then along the
+/// Returns all points that have a finding, ordered by variant as in the plan, and then along the
 /// axes.
 pub fn points(view: &RunView) -> Vec<Point<'_>> {
     let names = variants(view);
@@ -77,13 +78,14 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
     points
 }
 
-/// Returns true if the point of a trial is saturated, according to the run's findings.
+/// Returns true if the findings of the run say that the point of a trial is saturated.
 fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
     let here = |p: &&PointRecord| p.variant == trial.variant && p.point == trial.point;
     view.findings.usable_points().find(here).is_some_and(|p| p.saturated)
 }
 
-/// Orders points along the axes: axes by name, each by its number.
+/// Compares two points along the axes. Axes are ordered by name, and the values of an axis by
+/// number.
 pub fn compare_places(
     a: Option<procedure::Point>,
     b: Option<procedure::Point>,
@@ -94,8 +96,8 @@ pub fn compare_places(
 }
 
 impl<'a> Point<'a> {
-    /// Selects the trials that the run's findings used, so that both have the same numbers. If the
-    /// findings do not name them, selects those that are not invalid.
+    /// Selects the trials that the run's findings used, so that the page and the findings have the
+    /// same numbers. If the findings do not name them, selects the trials that are not invalid.
     fn judge(&mut self, used: &[usize]) {
         let verdict = |t: &TrialFinding| Verdict::from_record(Some(t.verdict));
         let usable = |t: &&&TrialFinding| match used {
@@ -110,14 +112,14 @@ impl<'a> Point<'a> {
         self.verdict = worst.unwrap_or(Verdict::Unknown);
     }
 
-    /// Returns the successful operations per second: the mean over the blocks that count.
+    /// Returns the successful operations per second, as the mean over the blocks that count.
     pub fn ops_per_s(&self) -> f64 {
         let sum: f64 = self.used.iter().map(|t| t.all.ops_per_s).sum();
         sum / self.used.len().max(1) as f64
     }
 
-    /// Returns the 95 % confidence interval: for one block from batch means, and for several blocks
-    /// from the spread between them.
+    /// Returns the 95 % confidence interval of the throughput. For one block, it comes from batch
+    /// means. For several blocks, it comes from the spread between them.
     pub fn ops_per_s_ci95(&self) -> Option<[f64; 2]> {
         match self.used.as_slice() {
             [] => None,
@@ -129,8 +131,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns true if the interval comes from one window that is too short for an interval.
-    /// Several blocks have an interval from the spread between them.
+    /// Returns true if the interval comes from a single window that is too short for an interval.
+    /// The interval of several blocks comes from the spread between them instead.
     pub fn is_short_window(&self) -> bool {
         match self.used.as_slice() {
             [one] => one.short_window || autocorrelation::is_short_window(one.seconds),
@@ -138,8 +140,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns the labels of the interval. The interval of one window may be from a short window,
-    /// or depend on few incidents.
+    /// Returns the labels of the interval. The interval of a single window may come from a short
+    /// window, or depend on few incidents.
     pub fn interval_labels(&self) -> Vec<&'static str> {
         let is_of_few = matches!(self.used.as_slice(), [one] if one.all.few_incidents);
         let labels = [
@@ -150,7 +152,7 @@ impl<'a> Point<'a> {
         said.map(|(_, label)| *label).collect()
     }
 
-    /// Returns the latency of one kind (or [`ALL`]) from the intended start.
+    /// Returns the latency of one kind (or [`ALL`]), which counts from the intended start.
     pub fn latency<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
         match self.used.as_slice() {
             [one] => series_of(one, kind).map(|s| &s.latency_ms),
@@ -158,7 +160,7 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns the latency of one kind (or [`ALL`]) from the send.
+    /// Returns the service time of one kind (or [`ALL`]), which counts from the send.
     pub fn service<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
         match self.used.as_slice() {
             [one] => series_of(one, kind).map(|s| &s.service_ms),
@@ -173,7 +175,7 @@ impl<'a> Point<'a> {
             .find(|p| p.variant == *self.variant && p.point == self.at && p.kind == kind)
     }
 
-    /// Returns the failed operations, all outcomes, in the blocks that count.
+    /// Returns the number of failed operations, for all outcomes, in the blocks that count.
     pub fn errors(&self) -> BTreeMap<&'a str, u64> {
         let mut errors = BTreeMap::new();
         for trial in &self.used {
@@ -189,7 +191,7 @@ impl<'a> Point<'a> {
         self.used.iter().map(|t| counter(t)).sum()
     }
 
-    /// Returns CPU time per operation in µs, over all operations of the blocks that count.
+    /// Returns the CPU time per operation in µs, over all operations of the blocks that count.
     pub fn cpu_us_per_op(&self) -> f64 {
         let ops: f64 = self.used.iter().map(|t| t.ops_total as f64).sum();
         let cpu = |t: &&TrialFinding| t.client.cpu_us_per_op * t.ops_total as f64;
@@ -201,7 +203,7 @@ impl<'a> Point<'a> {
         place(self.at)
     }
 
-    /// Returns the reasons for its verdict, without duplicates.
+    /// Returns the reasons for the verdict of the point, without duplicates.
     pub fn reasons(&self) -> Vec<&'a str> {
         let mut reasons = Vec::new();
         for reason in self.trials.iter().flat_map(|t| &t.reasons) {
@@ -221,7 +223,8 @@ fn series_of<'a>(trial: &'a TrialFinding, kind: &str) -> Option<&'a store::recor
     }
 }
 
-/// Names a position on the axes: `threads 28, rate 10,000`. Returns `–` for a study without axes.
+/// Names a position on the axes, such as `threads 28, rate 10,000`. Returns `–` for a study without
+/// axes.
 pub fn place(at: Option<procedure::Point>) -> String {
     match at {
         None => number::ABSENT.into(),
@@ -229,26 +232,26 @@ pub fn place(at: Option<procedure::Point>) -> String {
     }
 }
 
-/// Returns the axis that all points share, if there is exactly one.
+/// Returns the axis that all points have in common, if there is exactly one.
 pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     let axis = points.first()?.at?.axis();
     let same = |p: &Point<'_>| p.at.is_some_and(|at| at.axis() == axis);
     points.iter().all(same).then_some(axis)
 }
 
-/// Returns true if the target kept up with a requested rate. Its throughput then shows nothing
+/// Returns true if the target kept up with a requested rate. The throughput then shows nothing
 /// about the limit of the target, unless a search chose the rate.
 pub fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
     let is_rate = matches!(point.at, Some(procedure::Point::Rate(_)));
     is_rate && !point.saturated && !is_searched(view, point)
 }
 
-/// Returns true if a search looked for the highest load of its variant.
+/// Returns true if the variant used a search for the highest load.
 pub fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
     view.findings.searches.iter().any(|search| search.variant == *point.variant)
 }
 
-/// Returns the comparison with the largest difference of cost, among the costs that differ.
+/// Among the costs that differ, returns the comparison with the largest difference.
 pub fn most_different_cost(view: &RunView) -> Option<&CostComparisonRecord> {
     let differing = view.findings.cost_comparisons.iter().filter(|one| one.differs);
     differing.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
@@ -263,8 +266,8 @@ pub fn axis_value(value: f64) -> String {
     }
 }
 
-/// Returns the labels of the points of a figure whose values may be lower bounds. Empty if there
-/// are none.
+/// Returns the labels of those points of a figure whose values may be lower bounds. Empty if there
+/// are no such points.
 pub fn bound_labels(
     points: &[&Point<'_>],
     view: &RunView,
@@ -282,8 +285,8 @@ pub fn bound_labels(
     }
 }
 
-/// Returns the best point of a variant: the one in the answer's sentence, according to the
-/// findings. For several searches, it is the point of the first search with a result. For a single
+/// Returns the best point of a variant. According to the findings, it is the point in the answer's
+/// sentence. For several searches, it is the point of the first search with a result. For a single
 /// point, and without such findings, it is the unsaturated point with the highest throughput. If
 /// all points are saturated, it is the saturated point with the highest throughput. Points of
 /// invalid trials are omitted.
@@ -297,7 +300,7 @@ pub fn best<'p, 'a>(
     let sweep = view.findings.sweeps.iter().find(|s| s.variant == *name);
     let said = sweep.and_then(|sweep| sweep.best_within_bound.or(sweep.best));
     let of_sweep = || of_variant().find(|point| said.is_some() && point.at == said);
-    // A point beyond the result of a search is not the best: its load was too high.
+    // A point beyond the result of a search cannot be the best, because its load was too high.
     let mut searches = view.findings.searches.iter().filter(|s| s.variant == *name);
     if searches.clone().next().is_some() {
         let found = searches.find_map(|s| of_variant().find(|point| point.at == s.at));
@@ -311,25 +314,27 @@ pub fn best<'p, 'a>(
     of_sweep().or_else(|| most(false)).or_else(|| most(true))
 }
 
-/// Returns the value of a point by a metric that has a comparison with an interval at the point, as
-/// [`store::record::compared_value`] does.
+/// Returns the value of a point, by a metric whose comparison at this point has an interval. See
+/// [`store::record::compared_value`].
 pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option<f64> {
     let found = &view.findings;
     let place = (point.variant, point.at);
     store::record::compared_value(&found.comparisons, &found.trials, place, metric)
 }
 
-/// Moves the ends of an interval from the value that it belongs to, to another value.
+/// Moves the ends of an interval, in proportion, from the value that it belongs to, to another
+/// value.
 pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
     ends.map(|end| end * to / from)
 }
 
-/// Returns the name of a variant. If the study has only one variant, it is the name of the study.
+/// Returns the name of a variant. If the study has only one variant, returns the name of the study.
 pub fn variant_name<'a>(variant: &'a VariantName, view: &'a RunView) -> &'a str {
     variant.name().unwrap_or(&view.plan.study)
 }
 
-/// Begins a table with a row for each trial and its item. The first columns name the trial.
+/// Begins a table with a row for each pair of a trial and an item. The first columns name the
+/// trial.
 pub fn trial_table<'a, T: Copy>(
     view: &RunView,
     caption: &str,

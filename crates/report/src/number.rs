@@ -1,7 +1,7 @@
-//! Formats numbers: enough digits to be useful, never more than are known.
+//! Formats numbers with enough digits to be useful, and never with more than are known.
 //!
-//! Measured values have four significant digits (histograms have three). Other numbers have the
-//! format of [`measure::number`]. The unit is in the heading, not next to each number.
+//! Measured values have four significant digits, and values from histograms three. Other numbers
+//! have the format of [`measure::number`]. The unit is in the heading, not next to each number.
 
 pub use measure::number::{ABSENT, bytes, count, duration, round, short, significant};
 
@@ -16,23 +16,23 @@ pub fn rate(value: f64) -> String {
     significant(value, 4)
 }
 
-/// Formats milliseconds with three digits, the precision of a histogram.
+/// Formats milliseconds with three digits, which is the precision of a histogram.
 pub fn ms(value: f64) -> String {
     significant(value, 3)
 }
 
-/// Formats milliseconds, with `≥ ` before a lower bound.
+/// Formats milliseconds, preceded by `≥ ` if the value is a lower bound.
 pub fn known_ms(value: Known) -> String {
     format!("{}{}", value.sign(), ms(value.least()))
 }
 
-/// Formats microseconds of CPU, or other small measured values.
+/// Formats microseconds of CPU time, or other small measured values.
 pub fn small(value: f64) -> String {
     significant(value, 3)
 }
 
-/// Formats the ends of an interval of milliseconds: `0.1 to 0.2`, or `0.1 or more` without an upper
-/// end.
+/// Formats the ends of an interval of milliseconds, such as `0.1 to 0.2`, or `0.1 or more` without
+/// an upper end.
 pub fn small_ends([low, high]: [Option<f64>; 2]) -> String {
     let low = low.map_or(ABSENT.into(), small);
     match high {
@@ -41,7 +41,7 @@ pub fn small_ends([low, high]: [Option<f64>; 2]) -> String {
     }
 }
 
-/// Formats half the width of a confidence interval, relative to the value: `± 1.2 %`.
+/// Formats half the width of a confidence interval, relative to the value, such as `± 1.2 %`.
 pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
     match ci95 {
         Some([low, high]) if value > 0.0 && low.is_finite() && high.is_finite() => {
@@ -51,7 +51,8 @@ pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
     }
 }
 
-/// Formats a ratio: three decimals near 1, where the third distinguishes two intervals.
+/// Formats a ratio. Ratios near 1 have three decimals, because the third can distinguish two
+/// intervals.
 pub fn ratio(value: f64) -> String {
     if (0.1..10.0).contains(&value) {
         format!("{value:.3}")
@@ -60,8 +61,8 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// Formats a range from the minimum to the maximum, with three digits. Returns one number if both
-/// are the same.
+/// Formats a range from the minimum to the maximum, with three digits. If both are the same,
+/// returns one number.
 pub fn range([least, most]: [f64; 2]) -> String {
     if least < most {
         format!("{} to {}", short(least, 3), short(most, 3))
@@ -70,12 +71,12 @@ pub fn range([least, most]: [f64; 2]) -> String {
     }
 }
 
-/// Formats a share of one, in percent.
+/// Formats a share in percent.
 pub fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0, 3))
 }
 
-/// Returns the number of values, out of `n`, that are above quantile `q`.
+/// Returns how many of `n` values are above quantile `q`.
 pub fn count_above(n: u64, q: f64) -> f64 {
     n as f64 * (1.0 - q)
 }

@@ -1,7 +1,7 @@
-//! The page model: the content, without its rendering.
+//! The page model, which describes the content of a page without its rendering.
 //!
-//! All text in it is plain: a renderer escapes it for its own medium. Numbers in tables are already
-//! formatted; numbers in charts are not.
+//! All text in the model is plain, and each renderer escapes it for its own medium. Numbers in
+//! tables are already formatted; numbers in charts are not.
 
 mod box_picture;
 mod columns;
@@ -18,16 +18,16 @@ pub use lead_figure::{
 
 use store::record::{self, RuleOutcome};
 
-/// A whole page.
+/// The content of a whole page.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Title of the document.
     pub title: String,
-    /// Content above all other content.
+    /// Content at the top of the page.
     pub headline: Headline,
-    /// The rest, in reading order.
+    /// Remaining content, in reading order.
     pub folds: Vec<Fold>,
-    /// Data for `--json`.
+    /// Data that `--json` prints.
     pub data: serde_json::Value,
 }
 
@@ -38,21 +38,21 @@ impl Page {
     }
 }
 
-/// Sections that answer one question of the reader, opened and closed together.
+/// Sections that answer one question of the reader. The page opens and closes them together.
 #[derive(Clone, Debug)]
 pub struct Fold {
-    /// Anchor: lower case letters and hyphens.
+    /// Anchor of the fold, which consists of lower-case letters and hyphens.
     pub id: &'static str,
-    /// Subject of its sections, in a word or two.
+    /// Subject of the sections, in a word or two.
     pub title: String,
-    /// True if it is open at first.
+    /// True if the fold is initially open.
     pub is_open: bool,
-    /// Its sections, in reading order; not empty.
+    /// Sections of the fold, in reading order. Not empty.
     pub sections: Vec<Section>,
 }
 
 impl Fold {
-    /// Makes a fold of the existing sections. `None` if there are none.
+    /// Builds a fold of those sections that exist. `None` if there are none.
     pub fn with_sections(
         id: &'static str,
         title: &str,
@@ -79,13 +79,13 @@ measure::word_enum! {
         Suspect = "suspect",
         /// A rule failed. The result is kept, but never used in a comparison.
         Invalid = "invalid",
-        /// Not judged (yet).
+        /// The result has not been judged.
         Unknown = "not judged",
     }
 }
 
 impl Verdict {
-    /// Returns the verdict of a record; `Unknown` without one.
+    /// Returns the verdict of a record. Returns `Unknown` if there is no record.
     pub fn from_record(judged: Option<record::Verdict>) -> Verdict {
         match judged {
             Some(record::Verdict::Valid) => Verdict::Valid,
@@ -106,32 +106,32 @@ impl Verdict {
     }
 }
 
-/// Tone of an element. A renderer marks it not only by colour.
+/// Tone of an element. Renderers must not mark a tone by colour alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// No judgement.
+    /// The element has no particular tone.
     #[default]
     Plain,
-    /// Present, but not reliable.
+    /// The element is present, but not reliable.
     Muted,
-    /// Worth seeing first.
+    /// The reader should see the element first.
     Strong,
     /// A good result.
     Good,
-    /// The reader should look at it.
+    /// The reader should look at the element.
     Warn,
-    /// Something is wrong.
+    /// The element shows that something is wrong.
     Bad,
 }
 
-/// One part of the page.
+/// One section of the page.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Anchor: lower case letters and hyphens.
+    /// Anchor of the section, which consists of lower-case letters and hyphens.
     pub id: &'static str,
     /// Heading of the section.
     pub title: String,
-    /// Introduction of one or two sentences; may be empty.
+    /// Introduction of the section, in one or two sentences. It may be empty.
     pub lead: String,
     /// Content of the section.
     pub blocks: Vec<Block>,
@@ -140,38 +140,38 @@ pub struct Section {
 /// One element of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
-    /// A paragraph.
+    /// A paragraph of text.
     Text(String),
     /// A highlighted paragraph.
     Note(Tone, String),
-    /// A table.
+    /// A table with a heading for each column.
     Table(Table),
-    /// A chart.
+    /// A chart with one or more panels.
     Chart(Chart),
-    /// A picture of boxes in boxes.
+    /// A picture of nested boxes.
     Picture(Picture),
-    /// Several charts to choose from by label.
+    /// Several charts, from which the reader chooses one by its label.
     Choice(String, Vec<(String, Chart)>),
-    /// Sentences, one item each, under a heading.
+    /// Sentences under a heading, with one item for each sentence.
     List(String, Vec<String>),
-    /// Names and values.
+    /// Facts, as pairs of name and value.
     Facts(Vec<(String, String)>),
-    /// Short marks in a row: label, tone, and meaning.
+    /// Short marks in a row. Each has a label, a tone, and a meaning.
     Marks(Vec<Mark>),
-    /// Verbatim text: a command, a file.
+    /// Verbatim text, such as a command or a file.
     Code(String),
-    /// Details, behind a summary.
+    /// Details that are behind a summary.
     Details(String, Vec<Block>),
-    /// One item among others of its kind, with its facts.
+    /// One item of several, with its facts.
     Card(Card),
 }
 
-/// One item among others of its kind.
+/// One item of several of the same kind.
 #[derive(Clone, Debug, Default)]
 pub struct Card {
     /// Name of the item.
     pub title: String,
-    /// Place of the item; may be empty.
+    /// Place of the item, such as a node. It may be empty.
     pub detail: String,
     /// Verdict on the item.
     pub verdict: String,
@@ -181,16 +181,16 @@ pub struct Card {
     pub blocks: Vec<Block>,
 }
 
-/// A short mark: `V3 pass`.
+/// A short mark, such as `V3 pass`.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Marked item.
+    /// Name of the marked item.
     pub label: String,
-    /// Result of the item.
+    /// Result that the mark states.
     pub result: RuleOutcome,
     /// Tone of the result.
     pub tone: Tone,
-    /// Meaning, with the numbers.
+    /// Meaning of the mark, with the numbers.
     pub detail: String,
 }
 
@@ -199,24 +199,24 @@ pub struct Mark {
 pub struct Table {
     /// Caption of the table.
     pub caption: String,
-    /// The columns, with their headings.
+    /// Columns of the table, with their headings.
     pub columns: Vec<Column>,
-    /// Rows of the body.
+    /// Rows of the body of the table.
     pub rows: Vec<Row>,
-    /// Text below the table; may be empty.
+    /// Text below the table. It may be empty.
     pub foot: String,
 }
 
-/// One column.
+/// One column of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Column {
     /// Heading of the column.
     pub title: String,
-    /// Unit of its numbers; empty for text.
+    /// Unit of the numbers in the column. Empty for text.
     pub unit: String,
-    /// Alignment of its cells.
+    /// Alignment of the cells in the column.
     pub align: Align,
-    /// True if the terminal leaves it out.
+    /// True if the terminal omits the column.
     pub wide_only: bool,
 }
 
@@ -230,7 +230,7 @@ pub enum Align {
     Right,
 }
 
-/// One row.
+/// One row of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// Cells of the row.
@@ -239,25 +239,25 @@ pub struct Row {
     pub tone: Tone,
 }
 
-/// One cell.
+/// One cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     /// Text of the cell.
     pub text: String,
-    /// Smaller text behind it: its error, its count.
+    /// Smaller text after the main text, such as an error or a count.
     pub detail: String,
     /// Tone of the cell.
     pub tone: Tone,
-    /// Text of the tooltip.
+    /// Text of the cell's tooltip.
     pub hint: String,
-    /// Index of the variant, for its colour.
+    /// Index of the variant that determines the colour of the cell.
     pub variant: Option<usize>,
-    /// Linked file, relative to the page; empty for none.
+    /// File to which the cell links, relative to the page. Empty if there is no link.
     pub link: String,
 }
 
 impl Cell {
-    /// Returns a plain cell.
+    /// Returns a cell with plain text.
     pub fn new(text: impl Into<String>) -> Cell {
         Cell {
             text: text.into(),
@@ -271,7 +271,7 @@ impl Cell {
         self
     }
 
-    /// Adds smaller text behind it.
+    /// Adds smaller text after the main text.
     pub fn detail(mut self, detail: impl Into<String>) -> Cell {
         self.detail = detail.into();
         self
@@ -285,7 +285,7 @@ impl Cell {
 }
 
 impl Column {
-    /// Returns a column of text.
+    /// Returns a column that contains text.
     pub fn text(title: &str) -> Column {
         Column {
             title: title.into(),
@@ -293,7 +293,7 @@ impl Column {
         }
     }
 
-    /// Returns a column of numbers.
+    /// Returns a column that contains numbers.
     pub fn number(title: &str, unit: &str) -> Column {
         Column {
             title: title.into(),
@@ -303,45 +303,45 @@ impl Column {
         }
     }
 
-    /// Leaves the column out if space is limited.
+    /// Marks the column as optional: it is left out if space is limited.
     pub fn wide(mut self) -> Column {
         self.wide_only = true;
         self
     }
 }
 
-/// A chart: panels in a column, with one horizontal axis.
+/// A chart, which has one or more panels in a column with a common horizontal axis.
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
     /// Title of the chart.
     pub title: String,
-    /// Explanation of the table.
+    /// Explanation of the chart.
     pub what: String,
-    /// Height in CSS pixels.
+    /// Height of the chart in CSS pixels.
     pub height_px: u32,
     /// Horizontal axis.
     pub x: Axis,
-    /// Panels from top to bottom.
+    /// Panels of the chart, from top to bottom.
     pub panels: Vec<Panel>,
-    /// Gap between panels in CSS pixels; 0 for a share of the height.
+    /// Gap between panels in CSS pixels. If it is 0, the gap is a share of the height.
     pub gap_px: u32,
-    /// Stretches of the horizontal axis to which a reader can jump: name, start and end.
+    /// Ranges of the horizontal axis to which a reader can jump, with name, start and end.
     pub views: Vec<(String, [f64; 2])>,
-    /// Stretches of the horizontal axis that are marked.
+    /// Ranges of the horizontal axis that are marked.
     pub bands: Vec<Band>,
-    /// True if the tooltip shows all series at the pointer's position together.
+    /// True if the tooltip shows the values of all series at the position of the pointer.
     pub unified_hover: bool,
 }
 
-/// One axis.
+/// One axis of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Axis {
-    /// Title with its unit.
+    /// Title of the axis with its unit.
     pub title: String,
     /// Scale of the axis.
     pub scale: Scale,
-    /// Names on an axis of names, in order. Series may lack some of them. On a vertical axis, they
-    /// are at 1, 2, … from the top.
+    /// Names on the axis, if it is an axis of names, in order. A series does not need to have all
+    /// of them. On a vertical axis, the names are at 1, 2, … from the top.
     pub names: Vec<String>,
 }
 
@@ -359,25 +359,25 @@ impl Axis {
 /// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Linear, from zero.
+    /// Linear scale that begins at zero.
     #[default]
     Linear,
-    /// Logarithmic, by powers of ten.
+    /// Logarithmic scale, with ticks at powers of ten.
     Log,
-    /// Names, in the order of [`Axis::names`].
+    /// Scale of names, in the order of [`Axis::names`].
     Names,
-    /// 1 ÷ (1 − quantile), by powers of ten, labelled with percentiles.
+    /// Scale of 1 ÷ (1 − quantile), with ticks at powers of ten that are labelled with percentiles.
     Percentile,
 }
 
 /// One panel of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
-    /// Title above it; may be empty.
+    /// Title above the panel. It may be empty.
     pub title: String,
-    /// Reason why there are no axes and series, shown instead of them; may be empty.
+    /// Reason why the panel is empty, which replaces its content. Otherwise empty.
     pub note: String,
-    /// Share of the height.
+    /// Share of the chart's height.
     pub share: f64,
     /// Vertical axis at the left.
     pub left: Axis,
@@ -390,40 +390,41 @@ pub struct Panel {
 /// One series of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// Name in the legend.
+    /// Name of the series in the legend.
     pub name: String,
-    /// Group: its lines are shown and hidden together, and its bars share a position. May be empty.
+    /// Group of the series, if any. Its lines appear together, and its bars share a position.
     pub group: String,
-    /// True if the legend names it.
+    /// True if the legend contains the series.
     pub in_legend: bool,
-    /// Shape of the series.
+    /// Shape in which the series is drawn.
     pub shape: Shape,
     /// Colour of the series.
     pub color: Color,
-    /// Dash pattern of its line.
+    /// Dash pattern of the series, if it is a line.
     pub dash: Dash,
-    /// True if it belongs to the right axis.
+    /// True if the series belongs to the right axis.
     pub on_right: bool,
-    /// Positions. Empty for a name in the legend that represents the other series of its group.
+    /// Positions of the values. Empty for an entry in the legend that represents the other series
+    /// of its group.
     pub x: XValues,
-    /// Values; `None` leaves a gap.
+    /// Values of the series. `None` leaves a gap.
     pub y: Vec<Option<f64>>,
-    /// 95 % confidence intervals of `y`, low and high; may be empty.
+    /// 95 % confidence intervals of `y`, as low and high ends. The list may be empty.
     pub y_ci: Vec<Option<[f64; 2]>>,
-    /// 95 % confidence intervals of numeric positions; may be empty.
+    /// 95 % confidence intervals of numeric positions. The list may be empty.
     pub x_ci: Vec<Option<[f64; 2]>>,
-    /// Text next to the points. May be empty.
+    /// Text next to the points. The list may be empty.
     pub labels: Vec<String>,
-    /// Unit for the tooltip.
+    /// Unit that the tooltip shows.
     pub unit: String,
 }
 
 /// Positions of the values of a series.
 #[derive(Clone, Debug)]
 pub enum XValues {
-    /// On a numeric axis.
+    /// Positions on a numeric axis.
     Numbers(Vec<f64>),
-    /// On an axis of names.
+    /// Positions on an axis of names.
     Names(Vec<String>),
 }
 
@@ -433,34 +434,34 @@ impl Default for XValues {
     }
 }
 
-/// Shape of a series.
+/// Shape in which a series is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// A line.
+    /// A line without marks.
     #[default]
     Line,
-    /// A line through marked points.
+    /// A line through points that are marked.
     Points,
     /// An area on top of the areas before it in the same panel.
     Area,
-    /// Marks without a line.
+    /// Marks that are not connected by a line.
     Marks,
-    /// Upright bars.
+    /// Vertical bars from the axis.
     Bars,
-    /// Vertical bars, hatched: the trial is not valid.
+    /// Vertical bars that are hatched, for a trial that is not valid.
     HatchedBars,
 }
 
-/// Colour of a series. A renderer has a palette for each.
+/// Colour of a series. Renderers have a palette for each kind of colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
-    /// One of several unordered items: a variant, a kind.
+    /// Colour of one of several unordered items, such as a variant or a kind of operation.
     Category(usize),
-    /// Step of an ordered series: index and number of steps.
+    /// Colour of a step of an ordered series. Contains the index and the number of steps.
     Ramp(usize, usize),
     /// The colour of errors.
     Error,
-    /// No special colour, but that of text.
+    /// The colour of text, for series without a special colour.
     Neutral,
 }
 
@@ -473,18 +474,18 @@ impl Default for Color {
 /// Dash pattern of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dash {
-    /// Not at all.
+    /// The line has no dashes.
     #[default]
     Solid,
     /// A dashed line.
     Dash,
     /// A dotted line.
     Dot,
-    /// Dashes and dots in turn.
+    /// Alternating dashes and dots.
     DashDot,
 }
 
-/// A marked stretch of the horizontal axis.
+/// A marked range of the horizontal axis.
 #[derive(Clone, Debug)]
 pub struct Band {
     /// Start of the band.

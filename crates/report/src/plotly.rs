@@ -1,10 +1,10 @@
 //! Converts a [`Chart`] to a plotly figure.
 //!
-//! Colours are written as names (`@c0`, `@r3`, `@error`). The page's script replaces them by the
-//! theme's own, so that one figure serves light, dark and paper. All text is escaped, since plotly
-//! reads a subset of HTML in names and titles.
+//! Colours are written as names (`@c0`, `@r3`, `@error`). The script of the page replaces them by
+//! the colours of the theme, so that one figure works on light and dark screens and on paper. All
+//! text is escaped, because plotly interprets a subset of HTML in names and titles.
 //!
-//! The keys are those of plotly's figure reference.
+//! The keys are documented in plotly's figure reference.
 
 mod axes;
 mod buttons;
@@ -22,23 +22,26 @@ use std::collections::hash_map::Entry;
 const RAMP_STEPS: usize = 8;
 /// Number of colours for unordered series in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
-/// Digits of the values in a figure: more than a screen can show, but few enough for a small page.
+/// Number of digits of the values in a figure. A screen cannot show more, and with fewer digits the
+/// page is smaller.
 const DIGITS: i32 = 4;
-/// Digits of positions on the horizontal axis: seconds of a day, to the second.
+/// Number of digits of positions on the horizontal axis, so that the seconds of a day are exact to
+/// the second.
 const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
-/// Height of axes and margins, px. The remainder is for the panels.
+/// Height of axes and margins, px. The panels use the remaining height.
 const MARGINS_PX: f64 = 64.0;
-/// Minimum number of positions for which a reference to a shared array saves space.
+/// Minimum number of positions from which a reference to a shared array saves space.
 const SHARED_PLACES_MIN: usize = 8;
 
-/// Width of lines.
+/// Width of a line, in pixels.
 const LINE_PX: f64 = 1.8;
 
-/// Returns the figure as JSON: `data` and `layout`. A trace with the positions of an earlier one
-/// has `{"same": number of that trace}` instead, which the page's script resolves.
+/// Returns the figure as JSON with `data` and `layout`. If a trace has the same positions as an
+/// earlier one, it contains `{"same": number of that trace}` instead, which the page's script
+/// resolves.
 pub fn figure(chart: &Chart) -> String {
     let mut traces: Vec<Value> = Vec::new();
     let mut notes: Vec<Value> = Vec::new();
@@ -76,7 +79,7 @@ pub fn figure(chart: &Chart) -> String {
     json!({ "data": traces, "layout": layout }).to_string()
 }
 
-/// Returns the chart without the series. The horizontal axis is at the lowest vertical one.
+/// Returns the chart without its series. The horizontal axis is at the lowest vertical axis.
 fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Value>) -> Value {
     let hover = if chart.unified_hover {
         "x unified"
@@ -85,7 +88,7 @@ fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Va
     };
     let mut x_axis = x_axis(chart);
     match chart.panels.last() {
-        // The axis is also below the notes, if these come last.
+        // If panels with notes come last, the horizontal axis is below them.
         Some(last) if !last.note.is_empty() => {
             x_axis["anchor"] = "free".into();
             x_axis["position"] = 0.0.into();
@@ -113,11 +116,11 @@ fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Va
     layout
 }
 
-/// Vertical positions of the panels, from the top, as shares of the height.
+/// Vertical positions of the panels, counted from the top, as shares of the height.
 struct Rows {
     top: f64,
     gap: f64,
-    /// Height of a panel whose share is 1.
+    /// Height of a panel that has a share of 1.
     unit: f64,
     /// Name of the lowest vertical axis.
     lowest: String,
@@ -148,7 +151,7 @@ impl Rows {
     }
 }
 
-/// Returns the height of all panels and their gaps.
+/// Returns the total height of all panels and the gaps between them.
 fn panels_px(chart: &Chart) -> f64 {
     (f64::from(chart.height_px) - MARGINS_PX).max(1.0)
 }
@@ -160,7 +163,7 @@ fn axis_name(number: usize) -> String {
     }
 }
 
-/// Returns the text above a panel, or instead of it.
+/// Returns the text above a panel, or the text that replaces it.
 fn panel_title(panel: &Panel, top: f64) -> Value {
     let text = match (panel.title.is_empty(), panel.note.is_empty()) {
         (false, false) => format!("{}: {}", panel.title, panel.note),
@@ -185,7 +188,7 @@ fn panel_title(panel: &Panel, top: f64) -> Value {
     })
 }
 
-/// Writes equal positions only once, because they are half of a figure with many series.
+/// Writes equal positions only once, because positions are half of a figure with many series.
 fn share_places(traces: &mut [Value]) {
     let mut known: HashMap<String, usize> = HashMap::new();
     for (index, trace) in traces.iter_mut().enumerate() {
@@ -236,7 +239,7 @@ fn rounded(values: &[f64]) -> Vec<f64> {
 fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
     let places = match &series.x {
         XValues::Names(names) => json!(escaped(names)),
-        // A trace without any position would be missing in the legend.
+        // Without any position, a trace would be missing in the legend.
         XValues::Numbers(x) if x.is_empty() && !is_bar(series) && scale != Scale::Percentile => {
             json!([null])
         }
@@ -272,11 +275,11 @@ fn is_bar(series: &Series) -> bool {
     matches!(series.shape, Shape::Bars | Shape::HatchedBars)
 }
 
-/// Returns the tooltip: the value with its unit, and the name in the second box.
+/// Returns the tooltip, with the value and its unit, and the name in the second box.
 fn hover(series: &Series, scale: Scale) -> String {
     let unit = escape(&series.unit).replace('%', "&#37;");
-    // The script writes the percentile for each x. As text, it would double the size of the page
-    // here.
+    // The page's script adds the percentile for each x. If the figure contained it as text, the
+    // page would be twice as large.
     let is_percentile = scale == Scale::Percentile && matches!(series.x, XValues::Numbers(_));
     if is_percentile && !is_bar(series) {
         format!("%{{text}}: %{{y:,.4~r}} {unit}")
@@ -332,7 +335,7 @@ fn bar(made: &mut Map<String, Value>, series: &Series) {
     made.insert("opacity".into(), 0.5.into());
     made.insert("marker".into(), marker);
     if !series.group.is_empty() {
-        // Bars of one group share a position, so only one of them is present.
+        // Bars of one group share a position, so at each position only one of them has a value.
         made.insert("offsetgroup".into(), escape(&series.group).into());
     }
 }

@@ -1,6 +1,6 @@
-//! Renders a figure as PNG: resvg draws the SVG, with its texts as outlines of the program's own
-//! font, so that a machine without fonts makes the same picture. Text shaping by resvg would add a
-//! megabyte to the program, although the letters only need to be in a row.
+//! Renders a figure as PNG. resvg draws the SVG, in which texts have been replaced by outlines of
+//! the program's own font. So a machine without fonts produces the same picture. Text shaping by
+//! resvg would add a megabyte to the program, although the letters only need to be in a row.
 
 mod letters;
 
@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-/// Pixels of the picture per pixel of the drawing.
+/// Number of pixels in the picture for each pixel of the drawing.
 const SCALE: f32 = 2.0;
 
-/// Returns the picture of a drawing, with two pixels for each of the drawing.
+/// Returns the picture of a drawing, with two pixels for each pixel of the drawing.
 ///
 /// # Errors
 /// The drawing cannot be rendered.

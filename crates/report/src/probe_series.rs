@@ -1,14 +1,14 @@
 //! Queries the series of probes: their names, their places, and their values in the window.
 //!
-//! Probes may gain series, so this file contains no names. A pattern may contain one `*`. A place
-//! is a host, a node, or a part of one behind a slash: `host1`, `host1/vda`.
+//! New probes may add series, so this file contains no names of series. A pattern may contain one
+//! `*`. A place is a host, a node, or a part of one after a slash, such as `host1` or `host1/vda`.
 
 use crate::run_view::{ProbeSeries, RunView, TrialView};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::PhaseTimeRecord;
 
-/// Returns true if `name` matches `pattern`, which may have one `*`.
+/// Returns true if `name` matches `pattern`, which may contain one `*`.
 pub fn is_like(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,
@@ -19,7 +19,8 @@ pub fn is_like(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// Returns the part that matches the `*` of the pattern; the whole name without a `*`.
+/// Returns the part of the name that matches the `*` of the pattern. Without a `*`, returns the
+/// whole name.
 pub fn wildcard<'a>(name: &'a str, pattern: &str) -> &'a str {
     let found = pattern.split_once('*').and_then(|(head, tail)| {
         let rest = name.strip_prefix(head)?;
@@ -28,7 +29,8 @@ pub fn wildcard<'a>(name: &'a str, pattern: &str) -> &'a str {
     found.unwrap_or(name)
 }
 
-/// Returns the series of a trial that match the first pattern with any match.
+/// Returns the series of a trial that match a pattern. The first pattern that matches any series is
+/// used.
 pub fn first_of<'a>(trial: &'a TrialView, patterns: &[&str]) -> Vec<&'a ProbeSeries> {
     let of = |pattern: &&str| -> Vec<&ProbeSeries> {
         let named = trial.probes.iter().filter(|s| is_like(&s.name, pattern));
@@ -38,12 +40,12 @@ pub fn first_of<'a>(trial: &'a TrialView, patterns: &[&str]) -> Vec<&'a ProbeSer
     found.find(|series| !series.is_empty()).unwrap_or_default()
 }
 
-/// Returns the host or node of a place: `host1` of `host1/vda`.
+/// Returns the host or node of a place, such as `host1` for `host1/vda`.
 pub fn owner(place: &str) -> &str {
     place.split_once('/').map_or(place, |(owner, _)| owner)
 }
 
-/// Compares names, with numbers in them as numbers: `node2` comes before `node10`.
+/// Compares names. Numbers in the names are compared as numbers, so `node2` comes before `node10`.
 pub fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {
@@ -82,7 +84,8 @@ pub fn owners(trial: &TrialView) -> Vec<&str> {
     all
 }
 
-/// Returns the phases of a trial: as recorded, or else from its intervals.
+/// Returns the phases of a trial. If they are not recorded, derives them from the trial's
+/// intervals.
 pub fn phases(view: &RunView, trial: &TrialView) -> Vec<PhaseTimeRecord> {
     let finding = view.findings.trials.iter().find(|t| t.index == trial.index);
     match finding {
@@ -113,13 +116,14 @@ pub fn window(phases: &[PhaseTimeRecord]) -> Option<[f64; 2]> {
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
 }
 
-/// Returns the mean of the values in the window, with equal weights. `None` without a value in it.
+/// Returns the mean of the values in the window, with equal weights. `None` if the window contains
+/// no value.
 pub fn mean(series: &ProbeSeries, window: [f64; 2]) -> Option<f64> {
     let (count, sum) = in_window(series, window);
     (count > 0).then(|| sum / count as f64)
 }
 
-/// Returns the sum of the values in the window, for series with one value per event.
+/// Returns the sum of the values in the window, for series that have one value for each event.
 pub fn sum(series: &ProbeSeries, window: [f64; 2]) -> f64 {
     in_window(series, window).1
 }
@@ -139,9 +143,9 @@ fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
     &series.values[begin..end.max(begin)]
 }
 
-/// Adds several series, value by value. Simultaneous readings have nearly the same time: those
-/// within [`LOOK_S`] are added up. For stretches, the extremes of the sum are unknown. The drawn
-/// extremes never exceed the largest and the smallest possible sum.
+/// Adds several series, value by value. Simultaneous readings have nearly the same time, so those
+/// within [`LOOK_S`] are added up. If the values are summaries of bins, the extremes of the sum are
+/// unknown. The extremes that are drawn never exceed the largest and the smallest possible sum.
 pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if let [only] = series {
         return only.values.clone();
@@ -157,7 +161,7 @@ pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     sums.into_values().collect()
 }
 
-/// Adds several series for a stacked chart: for stretches it uses the means, which can be added.
+/// Adds several series for a stacked chart. For bins, it uses the means, which can be added.
 pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if series.iter().all(|one| one.means.is_empty()) {
         return added(series);
@@ -166,22 +170,22 @@ pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     sums.map(|sum| ((sum.at[0] + sum.at[1]) / 2.0, sum.mean)).collect()
 }
 
-/// Sum of several series in one stretch of time.
+/// Sum of several series in one bin.
 #[derive(Default)]
 struct Sum {
-    /// Positions at which its two values are drawn.
+    /// Positions at which the two values of the bin are drawn.
     at: [f64; 2],
     mean: f64,
     lows: f64,
     highs: f64,
-    /// Widest range of one of them, and true if that one rose.
+    /// Widest range of a single series in this bin, and true if the value of that series rose.
     range: f64,
     rises: bool,
 }
 
 impl Sum {
-    /// Returns the ends. When one series was at its highest, the others were at least at their
-    /// lowest.
+    /// Returns the two values to draw. When one series was at its highest, the others were at least
+    /// at their lowest.
     fn ends(self) -> [(f64, f64); 2] {
         let high = (self.lows + self.range).max(self.mean);
         let low = (self.highs - self.range).min(self.mean);
@@ -209,11 +213,11 @@ fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
     sums
 }
 
-/// Time within which readings count as simultaneous, s. Different samples are at least a tenth of a
-/// second apart.
+/// Time within which readings count as simultaneous, s. Readings of different samples are at least
+/// a tenth of a second apart.
 pub const LOOK_S: f64 = 0.05;
 
-/// Returns factor and unit that make values readable. Unknown units do not change.
+/// Returns a factor and a unit that make the values readable. An unknown unit does not change.
 pub fn scaled(unit: &str) -> (f64, &str) {
     const KIB: f64 = 1024.0;
     match unit {
@@ -293,14 +297,15 @@ mod tests {
             in_window: Some((20, 60.0)),
             ..ProbeSeries::default()
         };
-        // One rose to 100 for a moment, the other lay between 1 and 3.
+        // One series rose to 100 for a moment, while the other was between 1 and 3.
         let a = of(&[(2.0, 0.0), (6.0, 100.0)], &[10.0]);
         let b = of(&[(2.0, 3.0), (6.0, 1.0)], &[2.0]);
         assert_eq!(added(&[&a, &b]), [(2.0, 3.0), (6.0, 101.0)]);
         assert_eq!(added(&[&a]), a.values);
         assert_eq!(added_means(&[&a, &b]), [(4.0, 12.0)]);
         assert_eq!(added_means(&[&b]), [(4.0, 2.0)]);
-        // The values are those of the whole trial. Those of the window are known.
+        // The values are those of the whole trial, and the number and sum of those in the window
+        // are known.
         assert_eq!(mean(&a, [0.0, 1.0]), Some(3.0));
     }
 

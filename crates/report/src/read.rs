@@ -1,8 +1,8 @@
 //! Converts a run of the store to a [`RunView`].
 //!
-//! A run without findings also has a view, with its plan, its journal and the series of the trials
-//! so far. Facts about the nodes and the machine come from the journal's details: `machine` of
-//! `run_started`, `nodes` (each with `name`, facts and `settings`) of `target_ready`.
+//! A run without findings also has a view. It contains the plan, the journal and the series of the
+//! trials so far. Facts about the nodes and the machine come from the journal's details: `machine`
+//! of `run_started`, `nodes` (each with `name`, facts and `settings`) of `target_ready`.
 
 mod long;
 
@@ -18,9 +18,9 @@ use store::record::{
 use store::{HistogramKind, Run, Trial, WindowHistograms};
 
 impl RunView {
-    /// Reads everything of `run` that a page shows.
+    /// Reads everything from `run` that a page shows.
     ///
-    /// Fails if a file of the run is damaged, with its path and line.
+    /// Fails if a file of the run is damaged. The error contains its path and line.
     pub fn read(run: &Run) -> Result<RunView> {
         let trials = run.trials()?;
         let mut view = RunView {
@@ -50,7 +50,8 @@ impl RunView {
     }
 }
 
-/// Returns findings for a run without findings: those of its finished trials, without judgement.
+/// Returns findings for a run that has none. They consist of the finished trials, without
+/// judgement.
 fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
     FindingsRecord {
         format: FORMAT,
@@ -79,11 +80,11 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
     })
 }
 
-/// Probe that watches the client's machine in every trial: it belongs to the instrument.
+/// Probe that observes the client's machine in every trial, so it belongs to the measuring client.
 const OTHERS: &str = "others";
 
-/// Collects the samples of the wanted probes as series: each sample contains its names, and a long
-/// trial has millions of samples.
+/// Collects the samples of the wanted probes as series. Each sample contains its names, and a long
+/// trial has millions of samples, so the names are stored once for each series.
 fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSeries>> {
     let mut known: BTreeMap<(String, String), ProbeSeries> = BTreeMap::new();
     for probe in trial.probes()?.into_iter().filter(|probe| is_wanted(probe)) {
@@ -107,15 +108,15 @@ fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSe
         }
     }
     let mut all: Vec<ProbeSeries> = known.into_values().collect();
-    // A pause is read from a log after it happened, so a file is not in order of time.
+    // A pause is read from a log after it occurred, so a file is not in order of time.
     for series in &mut all {
         series.values.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
     Ok(all)
 }
 
-/// Returns the distributions of every point, with its blocks merged. It reads one point at a time,
-/// because a histogram has 290 kB, and a long study has hundreds of them.
+/// Returns the distributions of every point, with its blocks merged. The function reads one point
+/// at a time, because a histogram takes 290 kB, and a long study has hundreds of them.
 fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     let mut all = Vec::new();
     for point in points(view) {
@@ -184,7 +185,7 @@ fn gaps(run: &Run) -> Vec<String> {
     all.into_iter().map(sentence).collect()
 }
 
-/// Returns the result of `which` for the last line that it accepts.
+/// Returns the result of `which` for the last line for which it returns one.
 fn last<T>(journal: &[JournalRecord], which: impl Fn(&JournalEvent) -> Option<T>) -> Option<T> {
     journal.iter().rev().find_map(|line| which(&line.event))
 }
@@ -223,7 +224,7 @@ fn node(node: &NodeRecord) -> NodeView {
     }
 }
 
-/// Lists the files in the folder of every run.
+/// Lists the files that the folder of every run contains.
 fn files() -> Vec<FileView> {
     let files = [
         ("study.yaml", "the original text of the study"),

@@ -1,5 +1,5 @@
-//! The page of one run, in reading order: the answer; then question, evidence, trust and set-up,
-//! each in a fold.
+//! The page of one run, in reading order. The answer comes first, followed by question, evidence,
+//! trust and set-up, each in a fold.
 
 use crate::merged_points::{Point, points};
 use crate::page::{Fold, Page, Verdict};
@@ -11,7 +11,7 @@ use crate::sections::{
     trial_series,
 };
 
-/// Makes the page of a run. Parts without records are omitted.
+/// Builds the page of a run. Sections without records are omitted.
 pub fn page(view: &RunView) -> Page {
     let points = points(view);
     let folds = [
@@ -32,7 +32,7 @@ pub fn page(view: &RunView) -> Page {
     }
 }
 
-/// The question, and its result.
+/// Returns the fold with the question and its result.
 fn question(view: &RunView) -> Option<Fold> {
     let sections = [
         question::section(view),
@@ -44,7 +44,8 @@ fn question(view: &RunView) -> Option<Fold> {
     Fold::with_sections("question", "Question", false, sections)
 }
 
-/// The measurements. The result of the procedure comes first, then the rest.
+/// Returns the fold with the measurements. The result of the procedure comes first, then the other
+/// results.
 fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         search::section(view),
@@ -67,7 +68,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     Fold::with_sections("evidence", "Evidence", false, sections)
 }
 
-/// Reasons why the numbers can be trusted, or not.
+/// Returns the fold with the reasons why the numbers can or cannot be trusted.
 fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         rules::section(view),
@@ -79,7 +80,7 @@ fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     Fold::with_sections("trust", "Trust", false, sections)
 }
 
-/// The configuration, and the way to repeat the run.
+/// Returns the fold with the configuration, and the way to repeat the run.
 fn setup(view: &RunView) -> Option<Fold> {
     let sections = [
         setup::configuration(view),

@@ -1,7 +1,7 @@
-//! Input of a page: one run, as read from its folder.
+//! Input of a page, which is one run as read from its folder.
 //!
 //! It is plain data without paths or handles. So a page can show a finished run, a running one, or
-//! one that a test invents.
+//! an artificial one from a test.
 
 use crate::history::History;
 use analysis::VariantName;
@@ -13,34 +13,34 @@ use store::record::{
     Verdict,
 };
 
-/// One run.
+/// One run, as a page shows it.
 #[derive(Clone, Debug)]
 pub struct RunView {
-    /// Name that commands accept: `study/stamp`.
+    /// Name of the run that commands accept, in the form `study/stamp`.
     pub name: String,
-    /// Folder of the run, as the user would type it.
+    /// Folder of the run, in the form in which a user would type it.
     pub folder: String,
-    /// `plan.json`.
+    /// Content of `plan.json`.
     pub plan: PlanRecord,
     /// Verdict of the run. `None` until the run has findings.
     pub verdict: Option<Verdict>,
-    /// `findings.json`.
+    /// Content of `findings.json`.
     pub findings: FindingsRecord,
-    /// `journal.ndjson`, in order.
+    /// Records of `journal.ndjson`, in order of time.
     pub journal: Vec<JournalRecord>,
-    /// One entry per trial that left records.
+    /// Records of each trial that left any.
     pub trials: Vec<TrialView>,
-    /// Percentile curves per variant and point, blocks merged.
+    /// Percentile curves for each variant and point, with blocks merged.
     pub points: Vec<PointView>,
-    /// The nodes and their effective settings.
+    /// Nodes of the target, with their effective settings.
     pub nodes: Vec<NodeView>,
-    /// Machine, versions and other facts: name and value.
+    /// Facts about the machine, versions and more, as pairs of name and value.
     pub facts: Vec<(String, String)>,
-    /// Files of the run, the most useful first.
+    /// Files of the run, beginning with the most useful ones.
     pub files: Vec<FileView>,
-    /// Remarks on the files: omitted lines, and files that could not be verified.
+    /// Remarks on the files, such as omitted lines, and files that could not be verified.
     pub notes: Vec<String>,
-    /// Runs of its study up to this one.
+    /// Runs of the same study, up to this run.
     pub history: History,
 }
 
@@ -49,30 +49,32 @@ pub struct RunView {
 pub struct TrialView {
     /// Number of the trial.
     pub index: usize,
-    /// `intervals.ndjson`, in order of time.
+    /// Lines of `intervals.ndjson`, in order of time.
     pub intervals: Vec<IntervalRecord>,
-    /// `probes/*.ndjson`, as series; by name, then by place.
+    /// Series from `probes/*.ndjson`, ordered by name, then by place.
     pub probes: Vec<ProbeSeries>,
-    /// Other programs on the client's machine: the probe `others`, which runs in every trial.
+    /// Series about other programs on the client's machine, from the probe `others`, which runs in
+    /// every trial.
     pub others: Vec<ProbeSeries>,
-    /// `nodes.json`: the hosts and nodes of the trial. `None` in runs that did not record them.
+    /// Hosts and nodes of the trial, from `nodes.json`. `None` in runs that did not record them.
     pub nodes: Option<NodesRecord>,
 }
 
 /// Series of a probe at one place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProbeSeries {
-    /// Name of the series: `mpstat.%usr`, `jvm.heap_used`.
+    /// Name of the series, such as `mpstat.%usr` or `jvm.heap_used`.
     pub name: String,
-    /// Node, host or a part of it (`host1`, `host1/vda`, `node1`); empty for the client.
+    /// Node, host or a part of it that was measured, such as `host1`, `host1/vda` or `node1`. Empty
+    /// for the client.
     pub place: String,
     /// Unit of the values, as the probe wrote it.
     pub unit: String,
-    /// Seconds since the start line and value, in order of time. In a long run, there are two
-    /// values for each stretch of time: the smallest and the largest, in the order of their times.
-    /// There are none if the page has no space for the series.
+    /// Pairs of time, in seconds since the start line, and value, in order of time. In a long run,
+    /// each bin has two values: the smallest and the largest, in the order in which they occurred.
+    /// Empty if the page has no space for the series.
     pub values: Vec<(f64, f64)>,
-    /// In a long run, the mean of each of these stretches.
+    /// In a long run, the mean of each bin.
     pub means: Vec<f64>,
     /// In a long run, the number of values in the measured window, and their sum.
     pub in_window: Option<(u64, f64)>,
@@ -83,13 +85,13 @@ pub struct ProbeSeries {
 pub struct PointView {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Point on the axes.
+    /// Position of the point on the axes.
     pub point: Option<procedure::Point>,
-    /// Kind of operation; `all` for all together.
+    /// Kind of operation, or `all` for all kinds together.
     pub kind: String,
-    /// Times from the intended start.
+    /// Distribution of times since the intended start.
     pub latency: Curve,
-    /// Times from the send.
+    /// Distribution of times since the send.
     pub service: Curve,
 }
 
@@ -98,7 +100,7 @@ pub struct PointView {
 pub struct Curve {
     /// Summary of the distribution, in ms.
     pub quantiles: QuantilesRecord,
-    /// Quantile (0 to 1) and value in ms, ascending.
+    /// Curve as pairs of quantile (0 to 1) and value in ms, in ascending order.
     pub values: Vec<(f64, f64)>,
 }
 
@@ -107,9 +109,9 @@ pub struct Curve {
 pub struct NodeView {
     /// Name of the node.
     pub name: String,
-    /// Address, version, rack and similar facts.
+    /// Facts such as the node's address, version and rack.
     pub facts: Vec<(String, String)>,
-    /// Effective settings, as the node itself reports them.
+    /// Effective settings of the node, as the node itself reports them.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -122,8 +124,8 @@ pub struct FileView {
     pub what: String,
 }
 
-/// Number of points of a percentile curve for each halving of the distance to 1: enough for a
-/// smooth line, and about 100 points for a million values.
+/// Number of points of a percentile curve for each halving of the distance to 1. It is enough for a
+/// smooth line, and results in about 100 points for a million values.
 const CURVE_TICKS: u32 = 5;
 
 impl Curve {
@@ -132,7 +134,7 @@ impl Curve {
         Curve::from_times(&Times::from_logs(histogram.clone(), Histogram::new()))
     }
 
-    /// Returns the distribution of times in ns, including lower bounds.
+    /// Returns the distribution of times in ns, which may include lower bounds.
     pub fn from_times(times: &Times) -> Curve {
         let values = times.all().curve(CURVE_TICKS).into_iter();
         Curve {

@@ -1,8 +1,8 @@
 //! Draws a [`LeadFigure`] as SVG, without scripts and references. Classes in the style sheet of the
 //! page set the colours, so the same figure works in light mode, in dark mode and on paper.
 //!
-//! It is drawn twice, for a wide page and for a narrow page. The style sheet shows one of the two
-//! drawings.
+//! The figure is drawn twice, for a wide page and for a narrow page. The style sheet shows one of
+//! the two drawings.
 
 mod axis;
 mod curve;
@@ -61,9 +61,9 @@ pub fn figure(out: &mut String, lead: &LeadFigure) {
     out.push_str("</figcaption></figure>\n");
 }
 
-/// Height of the heading above the plots of a file.
+/// Height of the heading, which is above the plots in a file.
 const TITLE_PX: f64 = 30.0;
-/// Margin around a drawing in a file.
+/// Margin around the drawing in a file.
 const MARGIN_PX: f64 = 16.0;
 
 /// Returns the wide drawing as a self-contained file with its heading and its legend, for a slide,
@@ -111,13 +111,13 @@ pub fn file(lead: &LeadFigure) -> String {
     out + "</svg>\n"
 }
 
-/// Returns the same drawing for programs other than browsers, with the colours of the light page
-/// and without variables.
+/// Returns the wide drawing as a file for programs other than browsers, with the colours of the
+/// light page and without variables.
 pub fn plain_file(lead: &LeadFigure) -> String {
     plain::plain(&file(lead))
 }
 
-/// Returns the width of an entry of the legend, with the gap before the next entry.
+/// Returns the width of an entry of the legend, including the gap before the next entry.
 fn key_px(label: &str) -> f64 {
     label.chars().count() as f64 * LETTER * TEXT_PX + 42.0
 }
@@ -144,7 +144,7 @@ fn height_of_all(areas: &[Area]) -> f64 {
     areas.iter().map(|area| area.y + area.height).fold(0.0, f64::max)
 }
 
-/// Writes one drawing of all plots, with or without the names of lines at their ends.
+/// Writes one drawing of all plots. The names of lines may be at their ends.
 fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_names: bool) {
     let is_wide = class == "wide";
     let areas = areas(&lead.plots, width, is_wide);
@@ -200,7 +200,7 @@ fn height_of(plot: &Plot, is_wide: bool, width: f64) -> f64 {
     }
 }
 
-/// Returns the classes of an element in a colour.
+/// Returns the classes of an element that has this colour.
 fn class_of(paint: ColorRole, what: &str) -> String {
     match paint {
         ColorRole::Category(index) => format!("{what} p{}", index % CATEGORIES),
@@ -231,12 +231,12 @@ fn lines(said: &str, width: f64) -> Vec<String> {
     crate::terminal_page::wrap(said, letters(width))
 }
 
-/// Returns the number of average letters that fit into a width.
+/// Returns the number of letters of average width that fit into a width.
 fn letters(width: f64) -> usize {
     (width / LETTER / TEXT_PX).floor().max(1.0) as usize
 }
 
-/// Cuts a text to a width, with an ellipsis.
+/// Truncates a text to a width, with an ellipsis.
 fn cut(said: &str, width: f64) -> String {
     let most = letters(width);
     if said.chars().count() <= most {

@@ -1,7 +1,8 @@
-//! Renders the page for a terminal: plain lines without colours, readable from 80 columns on.
+//! Renders the page for a terminal, as plain lines without colours that are readable from 80
+//! columns on.
 //!
-//! It omits charts, pictures and details. The tables hold the same numbers, and the HTML report has
-//! the rest. An asterisk marks text that is grey on paper.
+//! Charts, pictures and details are omitted. The tables contain the same numbers, and the HTML
+//! report contains the rest. An asterisk marks text that is grey on the HTML page.
 
 use crate::page::{Align, Block, Card, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
 use store::record::RuleOutcome;
@@ -12,7 +13,7 @@ const WIDTH: usize = 100;
 const TEXT_COLUMN_MIN: usize = 16;
 
 impl Headline {
-    /// Returns the reason why it is not `valid`, as briefly as possible.
+    /// Returns the reason why a run is not `valid`, in as few words as possible.
     pub fn main_reasons(&self) -> &[String] {
         if self.short_reasons.is_empty() {
             &self.reasons
@@ -37,7 +38,7 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// Replaces control characters by `?`, because they would let the text of a study move the cursor.
+/// Replaces control characters by `?`, because with them the text of a study could move the cursor.
 fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -46,7 +47,7 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks text at spaces into lines of at most `limit` columns; longer words are cut.
+/// Breaks text at spaces into lines of at most `limit` columns. Longer words are cut.
 pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut current = String::new();
@@ -72,7 +73,7 @@ fn paragraph(out: &mut String, text: &str, indent: &str) {
     hanging(out, text, indent, indent);
 }
 
-/// Writes a paragraph whose first line begins with `first`, and the others with `rest`.
+/// Writes a paragraph. Its first line begins with `first`, and the other lines with `rest`.
 fn hanging(out: &mut String, text: &str, first: &str, rest: &str) {
     let longer = width(first).max(width(rest));
     for (index, part) in wrap(text, WIDTH - longer).iter().enumerate() {
@@ -118,7 +119,8 @@ fn headline(out: &mut String, headline: &Headline) {
 fn section(out: &mut String, section: &Section) {
     let mut body = String::new();
     section.blocks.iter().for_each(|b| block(&mut body, b));
-    // The explanation of terms is for readers of the page, not for users of the command.
+    // The explanation of terms is omitted, because it is for readers of the page and not for users
+    // of the command.
     if body.trim().is_empty() || section.id == "words" {
         return;
     }
@@ -154,7 +156,7 @@ fn block(out: &mut String, what: &Block) {
     }
 }
 
-/// Writes the name and facts of a card. Its tables need more space.
+/// Writes the name and facts of a card. Its tables are omitted, because they need more space.
 fn card(out: &mut String, card: &Card) {
     out.push('\n');
     line(out, &clean(&format!("{}: {}", card.title, card.verdict)));
@@ -168,7 +170,7 @@ fn card(out: &mut String, card: &Card) {
     }
 }
 
-/// Passed rules are only named, since readers look for the others.
+/// Writes the marks. Rules that passed are only named, because readers look for the others.
 fn marks(out: &mut String, marks: &[Mark]) {
     let with =
         |result: RuleOutcome| marks.iter().filter(move |m| m.result == result).collect::<Vec<_>>();
@@ -235,7 +237,8 @@ fn table(out: &mut String, table: &Table) {
     }
 }
 
-/// Returns the columns that fit. It drops the optional columns from the last one on.
+/// Returns the columns that fit. If not all fit, optional columns are dropped, beginning with the
+/// last one.
 fn shown_columns(table: &Table) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     while natural_widths(table, &shown).iter().map(|w| w + 2).sum::<usize>() > WIDTH {
@@ -247,8 +250,8 @@ fn shown_columns(table: &Table) -> Vec<usize> {
     shown
 }
 
-/// Returns the widths of columns. Headings may be broken at spaces, so a column needs only the
-/// width of the longest word of its heading.
+/// Returns the widths of columns. Headings may be broken at spaces, so a column only needs the
+/// width of the longest word in its heading.
 fn natural_widths(table: &Table, shown: &[usize]) -> Vec<usize> {
     let of = |i: &usize| {
         let head = title(&table.columns[*i]);
@@ -259,7 +262,8 @@ fn natural_widths(table: &Table, shown: &[usize]) -> Vec<usize> {
     shown.iter().map(of).collect()
 }
 
-/// Returns widths that fit into [`WIDTH`]. The widest columns of text shrink.
+/// Returns widths that fit into [`WIDTH`]. If the table is too wide, the widest columns of text
+/// shrink.
 fn fit(table: &Table, shown: &[usize]) -> Vec<usize> {
     let mut widths = natural_widths(table, shown);
     loop {

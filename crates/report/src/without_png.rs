@@ -1,8 +1,8 @@
-//! Replaces the module `png` in builds without it.
+//! Replaces the module `png` in builds that cannot draw PNG.
 
 use anyhow::{Result, bail};
 
-/// Always fails.
+/// Always returns an error.
 ///
 /// # Errors
 /// This build cannot draw PNG.

@@ -11,14 +11,15 @@ use store::record::{
     Bound, ComparisonRecord, Finding, LooksHow, LooksRecord, MultiplicityRecord, PEAK, RobustRecord,
 };
 
-/// Maximum of blocks that a sentence suggests to add; more cannot be added at once.
+/// Maximum number of blocks that a sentence suggests to add, because no more can be added at once.
 pub const BLOCKS_ADDED_MAX: usize = 50;
 
-/// Detectable difference from which the number is omitted, because the trials scatter too much.
+/// Detectable difference from which a sentence omits the number, because the trials scatter too
+/// much.
 const SCATTER_MAX: f64 = 0.5;
 
 /// Returns the sentence for a comparison with a stated number of blocks. `scatter` is the range of
-/// its metric in trials that should be alike.
+/// the metric in trials that should be alike.
 pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> String {
     let ComparisonRecord {
         baseline,
@@ -51,15 +52,16 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
     format!("{at}, {says}: {change}{left_open}.")
 }
 
-/// Returns true if the verdict is inconclusive only because of the correction for many comparisons:
-/// the comparison's own interval excludes 1.
+/// Returns true if the verdict is inconclusive only because of the correction for many comparisons,
+/// which means that the comparison's own interval excludes 1.
 fn is_chance_among_many(comparison: &ComparisonRecord) -> bool {
     let (blocks, planned) = (comparison.blocks, comparison.blocks_planned);
     let is_beside = comparison.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
     is_beside && !too_few_blocks(blocks, planned, comparison.looks_in())
 }
 
-/// For example `; 6 blocks would decide`; empty if the number is too large to be useful.
+/// Returns a proposal such as `; 6 blocks would decide`. Empty if the number is too large to be
+/// useful.
 pub(crate) fn settle(blocks: Option<usize>) -> String {
     let blocks = blocks.filter(|blocks| *blocks <= BLOCKS_ADDED_MAX);
     blocks.map_or(String::new(), |blocks| {
@@ -69,20 +71,20 @@ pub(crate) fn settle(blocks: Option<usize>) -> String {
 
 /// Range of a metric in trials of one variant at one load, which should be alike.
 pub struct Scatter<'a> {
-    /// The variant with more scatter, of the two compared variants.
+    /// Variant whose trials scatter more, of the two compared variants.
     pub variant: &'a VariantName,
     /// Metric, as in [`ComparisonRecord::metric`].
     pub metric: &'a str,
-    /// Smallest and largest value.
+    /// Smallest and largest value of the metric.
     pub ends: [f64; 2],
 }
 
-/// Factor between trials that should be alike from which their range is stated.
+/// Ratio of the largest to the smallest value from which the range is stated.
 const SCATTER_SAID: f64 = 1.5;
 
 impl Scatter<'_> {
-    /// For example `: throughput of “lz4” went from 7,200 to 31,500 op/s`; empty if the range is
-    /// small.
+    /// Returns the range, such as `: throughput of “lz4” went from 7,200 to 31,500 op/s`. Empty if
+    /// the range is small.
     fn words(&self) -> String {
         let [least, most] = self.ends;
         if !(least > 0.0 && most > least * SCATTER_SAID) {
@@ -98,8 +100,8 @@ impl Scatter<'_> {
     }
 }
 
-/// Describes all comparisons that have only one block, together; their differences are not judged.
-/// `None` if there are no comparisons.
+/// Describes all comparisons that have only one block in one sentence, without judging their
+/// differences. `None` if there are no such comparisons.
 pub fn one_block(comparisons: &[&ComparisonRecord]) -> Option<String> {
     let mut variants: IndexSet<&VariantName> = IndexSet::new();
     for one in comparisons {
@@ -122,10 +124,10 @@ pub fn one_block(comparisons: &[&ComparisonRecord]) -> Option<String> {
     })
 }
 
-/// Number of variants from which the number replaces their names.
+/// Number of variants from which a sentence states the number instead of the names.
 const VARIANTS_MANY: usize = 5;
 
-/// For example `+5.1 % throughput (95 %: +3.9 to +6.3 %)`.
+/// Describes a difference, such as `+5.1 % throughput (95 %: +3.9 to +6.3 %)`.
 pub fn change_words(comparison: &ComparisonRecord) -> String {
     let (change, interval) = Ratio::from(comparison).change("95 %");
     let metric = metric_words(&comparison.metric);
@@ -135,8 +137,8 @@ pub fn change_words(comparison: &ComparisonRecord) -> String {
     format!("{change} {metric}{interval}")
 }
 
-/// The same for an undecided difference: `+20.6 % throughput, anything from -40.7 to +145 %`. An
-/// interval beyond tenfold is described without numbers, because they would not help.
+/// Describes an undecided difference, such as `+20.6 % throughput, anything from -40.7 to +145 %`.
+/// If the interval includes tenfold changes, its ends are omitted, because they would not help.
 fn open_change_words(comparison: &ComparisonRecord) -> String {
     let metric = metric_words(&comparison.metric);
     let change = Ratio::from(comparison).change("95 %").0;
@@ -150,20 +152,21 @@ fn open_change_words(comparison: &ComparisonRecord) -> String {
     }
 }
 
-/// Two variants without a comparison by a metric.
+/// Two variants for which a metric could not be compared.
 #[derive(Clone, Copy, Debug)]
 pub struct IncomparablePair<'a> {
-    /// The earlier variant of the study.
+    /// The variant that comes first in the study.
     pub baseline: &'a VariantName,
-    /// The other variant.
+    /// The variant that comes second in the study.
     pub contender: &'a VariantName,
     /// Name of the metric.
     pub metric: &'a str,
-    /// Point of both. `None` for a whole search.
+    /// Point of both variants. `None` for a whole search.
     pub place: Option<Point>,
 }
 
-/// Describes a metric that cannot be compared, since it is only a lower bound on both sides.
+/// Describes a metric that cannot be compared, because it is only known as a lower bound on both
+/// sides.
 pub fn incomparable(pair: &IncomparablePair<'_>) -> String {
     let IncomparablePair {
         baseline,
@@ -183,7 +186,7 @@ pub fn incomparable(pair: &IncomparablePair<'_>) -> String {
     )
 }
 
-/// Describes what an undecided verdict leaves open.
+/// Describes the possibilities that an undecided verdict leaves open.
 fn undecided(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> String {
     let percent = |share: f64| format!("{} %", significant(share * 100.0, 3));
     let mut parts = Vec::new();
@@ -268,8 +271,8 @@ pub fn multiplicity(many: &MultiplicityRecord) -> String {
     )
 }
 
-/// Summarizes the result of a study that continues until it is answered, in one sentence. `None`
-/// for any other comparison.
+/// Summarizes, in one sentence, the result of a study that ends when its question is answered.
+/// `None` for any other comparison.
 pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> Option<String> {
     let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;
     let (contender, baseline) = (&comparison.contender, &comparison.baseline);
@@ -297,7 +300,8 @@ pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
     Some(format!("{says}: {number}; {ended}{whenever}{left_open}."))
 }
 
-/// For example ` at 8 threads`; empty for searches, which are compared by their results.
+/// Returns the point, such as ` at 8 threads`. Empty for searches, which are compared by their
+/// results.
 fn place(comparison: &ComparisonRecord) -> String {
     if comparison.point.is_none() {
         String::new()

@@ -1,17 +1,17 @@
-//! Describes the largest cost differences between a variant and another, in one sentence.
+//! Describes the largest differences in cost between two variants, in one sentence.
 
 use crate::result_place::point_words;
 use analysis::VariantName;
 use measure::number::significant;
 use store::record::{CostComparisonRecord, CostKind, PointRecord};
 
-/// Differences that a sentence names; the table lists all.
+/// Maximum number of differences that a sentence names. The table lists all differences.
 const NAMED_MAX: usize = 3;
-/// Contenders that get a sentence; the table lists the others.
+/// Maximum number of contenders that get a sentence. The table lists all contenders.
 const CONTENDERS_MAX: usize = 3;
 
 /// Returns a sentence for each contender whose costs differ. Comparisons of the same contender and
-/// point must be adjacent.
+/// point must be next to each other.
 pub fn sentences(comparisons: &[&CostComparisonRecord], points: &[PointRecord]) -> Vec<String> {
     let is_of_same = |one: &&CostComparisonRecord, next: &&CostComparisonRecord| {
         (&one.contender, one.point) == (&next.contender, next.point)
@@ -44,8 +44,8 @@ fn sentence(comparisons: &[&CostComparisonRecord], points: &[PointRecord]) -> Op
     ))
 }
 
-/// For example `38 % less disk space per row (41 B instead of 66 B, compression ratio 3.1 instead
-/// of 1.9)`.
+/// Describes a difference, such as `38 % less disk space per row (41 B instead of 66 B, compression
+/// ratio 3.1 instead of 1.9)`.
 fn difference(
     one: &CostComparisonRecord,
     ratio: Option<&CostComparisonRecord>,
@@ -69,7 +69,7 @@ fn difference(
     )
 }
 
-/// Returns the values on both sides: `41 B instead of 66 B`.
+/// Returns the values of contender and baseline, such as `41 B instead of 66 B`.
 fn values(one: &CostComparisonRecord, points: &[PointRecord]) -> Option<String> {
     let of = |variant: &VariantName| {
         let at = points.iter().find(|p| p.variant == *variant && p.point == one.point)?;

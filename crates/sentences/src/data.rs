@@ -1,7 +1,7 @@
-//! Describes data that was lost, wrong or resurrected: the first sentences of any answer.
+//! Describes data that was lost, wrong or resurrected. These sentences come first in any answer.
 //!
-//! Invariant: every objection of V14 to verified data is stated here, in every kind of study, and
-//! nothing that the configuration allows is.
+//! Invariant: every objection of V14 to verified data is stated here, in every kind of study.
+//! Differences that the configuration allows are not stated.
 
 use crate::trials::names_of;
 use measure::number::count;
@@ -9,10 +9,10 @@ use store::record::{
     MissedRowRecord, PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding, VerifyRecord,
 };
 
-/// Rows that a sentence names; the rest is only counted.
+/// Maximum number of rows that a sentence names. Further rows are only counted.
 const ROWS_NAMED_MAX: usize = 5;
 
-/// Returns the sentences; empty without an objection to the data.
+/// Returns the sentences. Empty if there is no objection to the data.
 pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     let of: Vec<&TrialFinding> =
         trials.iter().filter(|trial| !trial.data_against().is_nothing()).collect();
@@ -28,7 +28,7 @@ pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// Returns the row with the lowest number among the wrong rows. `None` if no row is named.
+/// Returns the row with the lowest number among the wrong rows. `None` if the findings name no row.
 pub fn first_row(trials: &[TrialFinding]) -> Option<&MissedRowRecord> {
     let named = trials.iter().flat_map(|trial| {
         let against = trial.data_against();
@@ -39,8 +39,8 @@ pub fn first_row(trials: &[TrialFinding]) -> Option<&MissedRowRecord> {
     named.min_by_key(|row| row.row)
 }
 
-/// For example `, in 2 of 6 trials: “b” at 8 threads (blocks 1, 2)`; empty if the run has one
-/// trial.
+/// Returns the affected trials, such as `, in 2 of 6 trials: “b” at 8 threads (blocks 1, 2)`. Empty
+/// if the run has one trial.
 fn where_words(of: &[&TrialFinding], all: &[TrialFinding]) -> String {
     if all.len() < 2 {
         return String::new();
@@ -71,7 +71,7 @@ fn rows_sentence(read: &[&ReadBackRecord], where_words: &str) -> Option<String> 
     ))
 }
 
-/// Returns what the configuration promises about the finding.
+/// Returns a sentence on what the configuration promises about the lost data.
 fn promised(record: &ReadBackRecord) -> String {
     let why = &record.why;
     match record.promise {
@@ -129,7 +129,7 @@ fn registers_sentence(found: &[&RegistersRecord], where_words: &str) -> Option<S
     ))
 }
 
-/// Numbers of rows, or of reads, that are not as expected.
+/// Numbers of unexpected rows or reads, by the kind of difference.
 struct Counts {
     lost: u64,
     stale: u64,
@@ -143,7 +143,7 @@ impl Counts {
         self.lost + self.stale + self.resurrected + self.wrong + self.counters
     }
 
-    /// Returns the worst finding in a few words.
+    /// Describes the most serious kind of difference in a few words.
     fn title(&self) -> &'static str {
         if self.lost > 0 {
             "Data was lost"
@@ -156,7 +156,7 @@ impl Counts {
         }
     }
 
-    /// For example `7 are lost, 3 have a wrong value`.
+    /// Lists the numbers of rows, such as `7 are lost, 3 have a wrong value`.
     fn words(&self) -> String {
         let each = [
             (self.lost, "is lost", "are lost"),
@@ -172,7 +172,7 @@ impl Counts {
         listed(&each)
     }
 
-    /// For example `7 found no row, 3 found a wrong value`.
+    /// Lists the numbers of reads, such as `7 found no row, 3 found a wrong value`.
     fn reads_words(&self) -> String {
         let each = [
             (self.lost, "found no row"),
@@ -196,7 +196,8 @@ fn listed(each: &[(u64, &str, &str)]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// For example ` (rows 3, 17, 20, 41, 56 and 2 more)`; empty if no row has a number.
+/// Lists the first rows, such as ` (rows 3, 17, 20, 41, 56 and 2 more)`. Empty if no row has a
+/// number.
 fn named_rows<'a>(named: impl Iterator<Item = &'a MissedRowRecord>, all: u64) -> String {
     let mut rows: Vec<u64> = named.map(|one| one.row).collect();
     rows.sort_unstable();

@@ -1,7 +1,7 @@
 //! Describes the effects of a matrix's axes, at the primary point only.
 //!
-//! If two axes interact, the average effect of one over the other holds for no configuration. The
-//! interaction is therefore stated first, with the effect of one axis at each value of the other.
+//! If two axes interact, the average effect of one axis over the other applies to no configuration.
+//! So the interaction is stated first, with the effect of one axis at each value of the other.
 
 use crate::comparison::settle;
 use crate::interval::Ratio;
@@ -22,16 +22,16 @@ struct Words<'a> {
     effects: &'a EffectsRecord,
 }
 
-/// Text of one sentence, without its capital.
+/// Text of one sentence, whose first letter is not yet a capital.
 enum Clause {
-    /// Begins with a name, which keeps its spelling.
+    /// The text begins with a name, which keeps its spelling.
     Name(String),
-    /// Begins with a word.
+    /// The text begins with a word, which gets a capital at the beginning of a sentence.
     Word(String),
 }
 
 impl Clause {
-    /// Returns the clause as a sentence with a capital.
+    /// Returns the clause as a sentence that begins with a capital.
     fn alone(self) -> String {
         match self {
             Clause::Name(text) => text,
@@ -44,7 +44,7 @@ impl Clause {
         }
     }
 
-    /// Returns the clause after a beginning.
+    /// Returns the clause, preceded by the text `beginning`.
     fn after(self, beginning: &str) -> String {
         match self {
             Clause::Name(text) | Clause::Word(text) => format!("{beginning}{text}"),
@@ -95,7 +95,8 @@ impl Words<'_> {
             .filter(move |e| e.verdict == EffectVerdict::Interaction(verdict))
     }
 
-    /// Describes each pair of interacting axes: the effect of one at each value of the other.
+    /// Describes each pair of interacting axes, by the effect of one axis at each value of the
+    /// other.
     fn interactions(&self) -> Vec<String> {
         let mut said: Vec<(&LevelRecord, &str, String)> = Vec::new();
         for effect in self.acts(Interaction::Matters) {
@@ -110,7 +111,7 @@ impl Words<'_> {
                     let value = &self::with(simple).value;
                     format!("by {} where {with} is “{value}”", change(simple))
                 });
-            // With more than two values, one figure would be ambiguous.
+            // If an axis has more than two values, a single figure would be ambiguous.
             let is_two_by_two =
                 self.with_kind(EffectKind::Interaction).filter(|e| is_pair(e, effect));
             let how_much = match is_two_by_two.count() {
@@ -159,7 +160,7 @@ impl Words<'_> {
             EffectVerdict::Ratio(Finding::Equivalent) => format!(
                 "{axis}: {what} makes no relevant difference to {metric}: {change}, {average}."
             ),
-            // Its interval covers this effect alone.
+            // The interval covers this effect alone.
             _ if leaves_one_out(effect) => format!(
                 "{axis}: {what} changes {metric} by {change}, {average}, if this is the only \
                  question. Among the {} questions here, the change may be chance{}.",
@@ -265,12 +266,12 @@ fn concerns(effect: &EffectRecord, axis: &str) -> bool {
     effect.of.axis == axis || with(effect).axis == axis
 }
 
-/// For example `“large” instead of “small”`.
+/// Names the compared values, such as `“large” instead of “small”`.
 fn instead(level: &LevelRecord) -> String {
     format!("“{}” instead of “{}”", level.value, level.against)
 }
 
-/// For example `a, b and c`.
+/// Lists names, such as `a, b and c`.
 fn listed<T: AsRef<str>>(items: &[T]) -> String {
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
     match items.as_slice() {
@@ -280,7 +281,7 @@ fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// For example `+11.1 % (95 %: +10.6 to +11.6 %)`.
+/// Describes a difference with its interval, such as `+11.1 % (95 %: +10.6 to +11.6 %)`.
 fn change(effect: &EffectRecord) -> String {
     let (change, interval) = Ratio::from(effect).change("95 %");
     change + &interval
@@ -291,7 +292,7 @@ fn leaves_one_out(effect: &EffectRecord) -> bool {
     effect.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
 }
 
-/// For example `+11.9 %, anything from -32.2 to +84.9 %`.
+/// Describes an undecided difference, such as `+11.9 %, anything from -32.2 to +84.9 %`.
 fn open_change(effect: &EffectRecord) -> String {
     let (change, _) = Ratio::from(effect).change("95 %");
     let open = effect

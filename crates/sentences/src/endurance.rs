@@ -1,4 +1,4 @@
-//! Describes the result of hours under one load.
+//! Describes the results of trials that last for hours under one load.
 
 use crate::result_place::{point_words, variant_before};
 use analysis::VariantName;
@@ -6,8 +6,8 @@ use analysis::endurance::{DriftDirection, MarginResult};
 use measure::number::{duration, short, whole, without_zeros};
 use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding};
 
-/// Describes a variant: first the change of throughput and p99; then its difference from the
-/// shorter windows before, and the growth.
+/// Describes a variant. The change of throughput and p99 comes first, then the difference from the
+/// shorter windows before the long one, and the growth.
 pub fn sentences(
     variant: &VariantName,
     found: Option<&EnduredRecord>,
@@ -28,7 +28,7 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
         .filter(|trial| long.trials.contains(&trial.index))
         .filter_map(|trial| trial.endurance.as_ref())
         .collect();
-    // With several blocks, take the one with the largest change.
+    // If there are several blocks, the sentence describes the one with the largest change.
     let drift = |of: &str| {
         let all = shown.iter().filter_map(|one| one.drift(of));
         all.reduce(|a, b| {
@@ -87,7 +87,7 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
     )
 }
 
-/// Returns the change in words, for example `fell by 35 % (95 %: 30 to 40 %)`.
+/// Describes the change, such as `fell by 35 % (95 %: 30 to 40 %)`.
 fn went_words(drift: &DriftRecord) -> String {
     let way = if drift.change < 0.0 { "fell" } else { "rose" };
     let sign = if drift.change < 0.0 { -1.0 } else { 1.0 };
@@ -103,7 +103,7 @@ fn went_words(drift: &DriftRecord) -> String {
     format!("{way} by {} %{ends}", percent(drift.change))
 }
 
-/// For example `change -0.3 %, 95 %: -0.8 to +0.2 %`.
+/// Describes the change in brackets, such as `change -0.3 %, 95 %: -0.8 to +0.2 %`.
 fn change_words(drift: &DriftRecord) -> String {
     let percent = |share: f64| format!("{:+.1}", share * 100.0);
     let ends = drift.ci95.map_or(String::new(), |[low, high]| {
@@ -112,7 +112,7 @@ fn change_words(drift: &DriftRecord) -> String {
     format!("change {} %{ends}", percent(drift.change))
 }
 
-/// Describes the difference between the windows.
+/// Describes the difference between the long window and the shorter ones.
 fn apart_words(found: &EnduredRecord) -> Option<String> {
     let (apart, [low, high]) = (found.apart?, found.apart_ci95?);
     let before = &found.turns[..found.turns.len().saturating_sub(1)];

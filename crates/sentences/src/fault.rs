@@ -1,5 +1,5 @@
-//! Describes the effects of faults in the answer: a sentence for each of a few faults, or one for
-//! many. It also states whether acknowledged data was lost.
+//! Describes the effects of faults in the answer, with one sentence for each of a few faults, or
+//! one sentence for many. Also states whether acknowledged data was lost.
 
 use analysis::procedure::Point;
 use measure::number::{count, counted, short};
@@ -10,12 +10,14 @@ use store::record::{
 
 /// Minimum number of faults that one sentence summarizes.
 const MANY: usize = 4;
-/// Faults whose latencies one sentence lists; of more, it lists the worst.
+/// Number of faults whose latencies one sentence lists. If there are more faults, it lists those
+/// with the largest increase.
 const LISTED_MAX: usize = 4;
-/// Ratio from which an increase of p99 exceeds its usual variation.
+/// Ratio of p99 during the fault to p99 before it, from which the increase exceeds the usual
+/// variation.
 const RAISED: f64 = 1.5;
 
-/// Returns the sentences; empty without a fault that has a measurable effect.
+/// Returns the sentences. Empty if no fault has a measurable effect.
 pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     let faults = trials.iter().flat_map(|trial| {
         let is_at_rate = trial.point.is_some_and(Point::is_rate);
@@ -29,7 +31,8 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
         few if few < MANY => told.iter().map(FaultEffect::sentence).collect(),
         _ => many(&told),
     };
-    // Rows that must not be lost are in the first sentence of the answer.
+    // If rows were lost that must not be lost, the first sentence of the answer already states
+    // this.
     let is_told = trials.iter().any(|trial| trial.data_against().rows.is_some());
     if trials.iter().any(|trial| !trial.faults.is_empty()) && !is_told {
         let read: Vec<_> = trials.iter().filter_map(|trial| trial.read_back.as_ref()).collect();
@@ -38,14 +41,14 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     said
 }
 
-/// Effect of a fault that has a level before it.
+/// Effect of a fault before which the level is known.
 struct FaultEffect<'a> {
     fault: &'a FaultRecord,
     is_at_rate: bool,
-    /// Operations that failed, and all that ended.
+    /// Number of operations that failed, and of all operations that ended.
     failed: u64,
     ended: u64,
-    /// Depth and duration of the throughput drop.
+    /// Describes the depth and duration of the drop in throughput.
     depth: f64,
     seconds: f64,
     aftermath: Option<Aftermath>,
@@ -75,8 +78,8 @@ impl<'a> FaultEffect<'a> {
         }
     }
 
-    /// Returns the sentence with the cost of the fault first: latency at a rate, throughput in a
-    /// closed loop.
+    /// Returns the sentence, in which the cost of the fault comes first: latency at a rate,
+    /// throughput in a closed loop.
     fn sentence(&self) -> String {
         let throughput = if self.depth == 0.0 {
             "throughput stayed as before".to_owned()
@@ -99,7 +102,7 @@ impl<'a> FaultEffect<'a> {
         format!("{}: {}.", self.name(), said.join("; "))
     }
 
-    /// For example `48 of 16,500 operations failed`.
+    /// States the failures, such as `48 of 16,500 operations failed`.
     fn failures(&self) -> String {
         match (self.failed, self.ended) {
             (0, _) => "no operation failed".to_owned(),
@@ -114,7 +117,7 @@ impl<'a> FaultEffect<'a> {
     }
 }
 
-/// Returns the stretches from the injection on.
+/// Returns the periods from the injection on.
 fn stretches(found: &RecoveryRecord) -> impl Iterator<Item = &StretchRecord> {
     [&found.during, &found.after].into_iter().flatten()
 }
@@ -146,8 +149,8 @@ fn many(told: &[FaultEffect]) -> Vec<String> {
     }
 }
 
-/// For example `3 raised p99 while broken: “node-pause” of node2 from 162 to 10,000 ms (× 61.7),
-/// …`.
+/// Lists increases of latency, such as `3 raised p99 while broken: “node-pause” of node2 from 162
+/// to 10,000 ms (× 61.7), …`.
 fn latencies(told: &[FaultEffect]) -> Option<String> {
     let mut raised: Vec<&FaultEffect> = told.iter().filter(|one| one.raised().is_some()).collect();
     raised.sort_by(|a, b| b.raised().unwrap_or(0.0).total_cmp(&a.raised().unwrap_or(0.0)));
@@ -167,7 +170,8 @@ fn latencies(told: &[FaultEffect]) -> Option<String> {
     })
 }
 
-/// For example `2 lowered throughput, for 5 to 20 s, by 39 % at worst`.
+/// Summarizes the drops in throughput, such as `2 lowered throughput, for 5 to 20 s, by 39 % at
+/// worst`.
 fn dips(told: &[FaultEffect]) -> String {
     let lowered: Vec<&FaultEffect> = told.iter().filter(|one| one.depth > 0.0).collect();
     let most = |of: fn(&FaultEffect) -> f64| lowered.iter().map(|one| of(one)).reduce(f64::max);
@@ -189,8 +193,8 @@ fn dips(told: &[FaultEffect]) -> String {
     }
 }
 
-/// Describes after how many faults throughput and p99 were as before, and for how many that is
-/// unknown.
+/// Describes after how many faults throughput and p99 were normal again, and for how many faults
+/// that is unknown.
 fn ends(told: &[FaultEffect]) -> String {
     let normal = told.iter().filter_map(|one| one.aftermath?.normal_s());
     let normal_count = normal.clone().count();
@@ -224,7 +228,7 @@ fn ends(told: &[FaultEffect]) -> String {
     said.join("; ")
 }
 
-/// For example `29`, `6 to 25`.
+/// Formats a range of numbers, such as `29` or `6 to 25`.
 fn between(least: f64, most: f64) -> String {
     let [least, most] = [least, most].map(|seconds| short(seconds, 3));
     if least == most {

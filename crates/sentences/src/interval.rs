@@ -3,7 +3,7 @@
 use measure::number::{change, changes, significant};
 use store::record::{Bound, ComparisonRecord, EffectRecord};
 
-/// Ratio from a record.
+/// Ratio in a record, with its interval.
 #[derive(Clone, Copy)]
 pub(crate) struct Ratio {
     value: f64,
@@ -42,8 +42,8 @@ impl Ratio {
         self.bound.map_or_else(String::new, Bound::before)
     }
 
-    /// Returns the change, `+5.1 %`, and its interval, ` (95 %: +3.9 to +6.3 %)`, which may be
-    /// empty. `over` describes the coverage of the interval.
+    /// Returns the change, such as `+5.1 %`, and its interval, such as ` (95 %: +3.9 to +6.3 %)`.
+    /// The interval may be empty. `over` describes the coverage of the interval.
     pub(crate) fn change(self, over: &str) -> (String, String) {
         let before = self.before();
         let interval = match (self.ci95, self.end) {
@@ -54,7 +54,7 @@ impl Ratio {
         (format!("{before}{}", change(self.value)), interval)
     }
 
-    /// For example `0.963 (95 %: 0.959 to 0.966)`.
+    /// Formats a ratio as a number, such as `0.963 (95 %: 0.959 to 0.966)`.
     pub(crate) fn number(self) -> String {
         let digits = |ratio: f64| significant(ratio, 3);
         let (before, value) = (self.before(), digits(self.value));
@@ -66,7 +66,7 @@ impl Ratio {
     }
 }
 
-/// Returns the interval after a value, for example ` (95 %: 8.50 to 9.50)`.
+/// Returns the interval after a value, such as ` (95 %: 8.50 to 9.50)`.
 pub fn ends([low, high]: [f64; 2], write: impl Fn(f64) -> String) -> String {
     format!(" (95 %: {} to {})", write(low), write(high))
 }

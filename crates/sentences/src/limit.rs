@@ -12,8 +12,8 @@ use store::record::{
     ExperimentRecord, LimitCandidateRecord, LimitEvent, LimitRecord, NodeCpuRecord, limit_name,
 };
 
-/// Returns the sentences: the event with its first full resource, or the resource nearest its
-/// limit. The last sentence has the CPU of the busiest node.
+/// Returns the sentences. The first names the event and the first full resource, or the resource
+/// nearest its limit. The last states the CPU use of the busiest node.
 pub fn sentences(record: &LimitRecord) -> String {
     let cpu = cpu_sentence(&record.nodes).map(|cpu| format!(" {cpu}"));
     sentence(record) + &others(record) + &cpu.unwrap_or_default()
@@ -144,7 +144,7 @@ fn event(record: &LimitRecord) -> String {
     }
 }
 
-/// Returns a full resource with its value and its place.
+/// Describes a full resource with its value and its place.
 fn resource(one: &LimitCandidateRecord) -> String {
     let (place, share) = (one.place.as_str(), percent(one.value));
     let number = significant(one.value, 2);

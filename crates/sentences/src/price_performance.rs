@@ -1,4 +1,4 @@
-//! Describes the price of a throughput, and the number of nodes that it needs.
+//! Describes throughput in relation to its price, and the number of nodes that a throughput needs.
 
 use crate::interval::ends;
 use crate::result_place::where_words;
@@ -6,7 +6,7 @@ use analysis::VariantName;
 use measure::number::{significant, whole};
 use store::record::{CapacityRecord, PEAK, PriceRecord};
 
-/// Returns a sentence for each capacity and each price.
+/// Returns a sentence for each requested capacity and for each price.
 pub fn sentences(prices: &[PriceRecord], capacities: &[CapacityRecord]) -> Vec<String> {
     let capacities = capacities.iter().map(capacity_sentence);
     capacities.chain(prices.iter().map(price_sentence)).collect()
@@ -19,7 +19,7 @@ fn who(variant: &VariantName) -> String {
     }
 }
 
-/// For example ` USD`; empty without a currency.
+/// Returns the currency, such as ` USD`. Empty without a currency.
 fn unit(currency: Option<&str>) -> String {
     currency.map_or_else(String::new, |currency| format!(" {currency}"))
 }

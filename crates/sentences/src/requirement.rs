@@ -1,14 +1,14 @@
-//! Describes the results of a study's requirements; each requirement is counted once.
+//! Describes the results of a study's requirements. Each requirement is counted once.
 
 use analysis::Verdict;
 use store::record::RequirementRecord;
 
-/// Requirements that a sentence names; the rest is only counted.
+/// Maximum number of requirements that a sentence names. Further ones are only counted.
 const NAMED_MAX: usize = 3;
 
-/// Returns the first sentences of an answer; empty without requirements. Missed requirements come
-/// first, with their numbers. If the run is also invalid, a sentence states which of the two
-/// decides the exit code.
+/// Returns the first sentences of an answer. Empty if there are no requirements. Missed
+/// requirements come first, with their numbers. If the run is also invalid, a sentence states which
+/// of the two decides the exit code.
 pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<String> {
     let missed: Vec<_> = requirements.iter().filter(|one| one.is_missed()).collect();
     let open: Vec<_> = requirements.iter().filter(|one| one.is_open()).collect();
@@ -50,7 +50,7 @@ fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<Stri
     })
 }
 
-/// Returns the first requirements with their numbers.
+/// Returns the first few requirements with their numbers.
 fn list_names(requirements: &[&RequirementRecord]) -> String {
     let first = requirements.iter().take(NAMED_MAX);
     let mut clauses: Vec<String> = first.map(|one| one.in_short().to_owned()).collect();
@@ -96,7 +96,7 @@ mod tests {
             said(&[open(), missed("a"), missed("b"), met()]),
             "Missed: a; b. 2 of 4 requirements are missed. 1 undecided: p95 is 8 ms."
         );
-        // A requirement that counts as missed if it cannot be decided is missed, and not open.
+        // A requirement that is undecided and counts as missed is listed as missed.
         assert_eq!(
             said(&[one("c", RequirementOutcome::Untold, true)]),
             "Missed: c. This is the only requirement."

@@ -1,15 +1,15 @@
-//! Names the place of a result: points of the axis, blocks, variants, metrics.
+//! Names the place of a result: points of the axis, blocks, variants and metrics.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
 use store::record::PEAK;
 
-/// For example `28 threads`, `10,000 op/s`.
+/// Names a point, such as `28 threads` or `10,000 op/s`.
 pub fn point_words(point: Option<Point>) -> String {
     point.map_or_else(String::new, Point::words)
 }
 
-/// For example `block 3`, `blocks 1 to 4, 7`.
+/// Names blocks, such as `block 3` or `blocks 1 to 4, 7`.
 pub fn block_words(blocks: &[usize]) -> String {
     let mut sorted = blocks.to_vec();
     sorted.sort_unstable();
@@ -24,7 +24,8 @@ pub fn block_words(blocks: &[usize]) -> String {
     format!("{noun} {}", runs.map(words).collect::<Vec<_>>().join(", "))
 }
 
-/// For example `At 28 threads`; results of searches are compared at any point.
+/// Begins a sentence with a point, such as `At 28 threads`. Results of searches have no common
+/// point.
 pub fn where_words(metric: &str, place: Option<Point>) -> String {
     match metric {
         PEAK => "At the loads that the searches found".to_owned(),
@@ -32,7 +33,7 @@ pub fn where_words(metric: &str, place: Option<Point>) -> String {
     }
 }
 
-/// Returns the name of the compared metric: `throughput`, `p99`.
+/// Returns the name of the compared metric, such as `throughput` or `p99`.
 pub fn metric_words(metric: &str) -> &str {
     match metric {
         "ops_per_s" => "throughput",
@@ -41,8 +42,8 @@ pub fn metric_words(metric: &str) -> &str {
     }
 }
 
-/// Returns the name of a variant at the beginning of a sentence; `The target` if the study has only
-/// one.
+/// Returns the name of a variant for the beginning of a sentence. If the study has only one
+/// variant, the name is `The target`.
 pub fn variant_words(variant: &VariantName) -> String {
     match variant.name() {
         None => "The target".to_owned(),
@@ -50,8 +51,9 @@ pub fn variant_words(variant: &VariantName) -> String {
     }
 }
 
-/// Makes a clause about a variant a sentence: after the variant's name, or with a capital if the
-/// study has only one. A clause that begins with a name or a number stays.
+/// Makes a sentence of a clause about a variant. The clause follows the variant's name, or begins
+/// with a capital if the study has only one variant. A clause that begins with a name or a number
+/// does not change.
 pub fn sentence_of(variant: &VariantName, clause: &str) -> String {
     let first: String = clause.chars().take_while(|c| c.is_alphanumeric()).collect();
     let is_word = first.chars().all(char::is_alphabetic);
@@ -64,7 +66,8 @@ pub fn sentence_of(variant: &VariantName, clause: &str) -> String {
     }
 }
 
-/// Returns the prefix of a sentence about a variant: `“large”: `; empty if the study has only one.
+/// Returns the prefix of a sentence about a variant, such as `“large”: `. Empty if the study has
+/// only one variant.
 pub fn variant_before(variant: &VariantName) -> String {
     match variant.name() {
         None => String::new(),

@@ -1,10 +1,10 @@
-//! Describes the benefit of a machine from more of its units.
+//! Describes how much a machine gains from more of its units.
 
 use crate::interval::ends;
 use measure::number::significant;
 use store::record::{EfficiencyOf, EfficiencyRecord, ScaleUpRecord};
 
-/// Returns the result of such a study, a sentence for each arm and each efficiency.
+/// Returns the results of a scale-up study, with one sentence for each arm and each efficiency.
 pub fn sentences(records: &[ScaleUpRecord]) -> Vec<String> {
     records.iter().flat_map(arm_sentences).collect()
 }
@@ -46,7 +46,7 @@ fn arm_sentences(arm: &ScaleUpRecord) -> Vec<String> {
     said
 }
 
-/// Returns the plural of the unit that an instance runs on.
+/// Returns the plural of the kind of unit on which an instance runs.
 pub fn plural(instances: &str) -> &str {
     match instances {
         "l3" => "L3 groups",

@@ -1,4 +1,4 @@
-//! Summarizes facts about all trials together, and the reasons against some of them.
+//! Summarizes facts about all trials, and the reasons why some of them are not valid.
 
 use crate::result_place::{block_words, point_words};
 use analysis::rules::seriousness;
@@ -9,23 +9,23 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use store::record::{ReasonRecord, RuleOutcome, TrialFinding};
 
-/// Minimum number of sentences about one rule that one of them represents.
+/// Number of reasons from the same rule above which only the first is shown.
 const REASONS_MANY: usize = 4;
 
-/// Number of names beyond which a sentence has only the first one and their number.
+/// Number of names from which a sentence has only the first name and the number.
 const NAMES_MANY: usize = 4;
 
 /// Reason for the verdict of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReason {
-    /// The reason in a sentence.
+    /// The reason as a sentence.
     pub words: String,
-    /// The same as data.
+    /// The reason as data.
     pub record: ReasonRecord,
 }
 
 impl RunReason {
-    /// Returns a reason that comes neither from a rule nor from a single trial.
+    /// Returns a reason that belongs neither to a rule nor to a single trial.
     pub fn of_run(words: String) -> RunReason {
         RunReason {
             words,
@@ -34,7 +34,7 @@ impl RunReason {
     }
 }
 
-/// Reason that several trials may have.
+/// Reason that one or more trials have.
 struct TrialReason<'a> {
     /// Data of the first trial.
     record: ReasonRecord,
@@ -42,8 +42,8 @@ struct TrialReason<'a> {
 }
 
 /// Returns the reasons of all trials, each once, with the names of its trials. If a rule has many
-/// reasons, only the first one and the number of trials are stated, since each is listed with its
-/// trial.
+/// reasons, the result contains only the first one and the number of trials, because each trial
+/// also lists its own reasons.
 pub fn reasons(trials: &[&TrialFinding]) -> Vec<RunReason> {
     let mut rules: IndexMap<String, IndexMap<&str, TrialReason<'_>>> = IndexMap::new();
     for trial in trials {
@@ -94,7 +94,7 @@ pub fn reasons(trials: &[&TrialFinding]) -> Vec<RunReason> {
     said
 }
 
-/// Returns the data of a reason that several trials have, with the numbers of the first one.
+/// Returns the data of a reason that several trials have, with the numbers of the first trial.
 fn record_of(first: &ReasonRecord, trials: &[&TrialFinding]) -> ReasonRecord {
     let rule = first.rule.as_deref();
     ReasonRecord {
@@ -105,8 +105,8 @@ fn record_of(first: &ReasonRecord, trials: &[&TrialFinding]) -> ReasonRecord {
     }
 }
 
-/// Returns the worst result of a rule over all trials. A reason without a rule means that the trial
-/// was aborted, which is worse than any rule.
+/// Returns the worst outcome of a rule over all trials. A reason without a rule means that the
+/// trial was aborted, which is worse than any rule.
 fn worst(trials: &[&TrialFinding], rule: &str) -> Option<RuleOutcome> {
     if seriousness(rule) > seriousness("V16") {
         return Some(RuleOutcome::Fail);
@@ -115,7 +115,8 @@ fn worst(trials: &[&TrialFinding], rule: &str) -> Option<RuleOutcome> {
     all.filter(|one| one.rule == rule).map(|one| one.result).max()
 }
 
-/// For example `writes at 28 threads (blocks 1, 2), reads at 28 threads (block 1)`.
+/// Names trials with their blocks, such as `writes at 28 threads (blocks 1, 2), reads at 28 threads
+/// (block 1)`.
 pub(crate) fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
     let mut names: IndexMap<String, Vec<usize>> = IndexMap::new();
     for trial in trials {
@@ -132,7 +133,7 @@ pub(crate) fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
     names.join(", ")
 }
 
-/// For example `writes at 28 threads`.
+/// Names a configuration, such as `writes at 28 threads`.
 fn name_of(trial: &TrialFinding) -> String {
     let variant = trial.variant.name().unwrap_or("trial");
     match trial.point {
@@ -141,8 +142,8 @@ fn name_of(trial: &TrialFinding) -> String {
     }
 }
 
-/// Describes facts that the latencies of all trials do not show, by kind: unsent requests, repeated
-/// or speculative operations, and conditions that did not hold. `None` if there were none.
+/// Describes facts that the latencies do not show, in all trials by kind: unsent requests, repeated
+/// or speculative attempts, and conditions that were not met. `None` if there were none.
 pub fn besides(trials: &[TrialFinding]) -> Option<String> {
     let mut kinds: BTreeMap<&str, KindCounts> = BTreeMap::new();
     for (kind, counts) in trials.iter().flat_map(|trial| &trial.counts) {
@@ -180,7 +181,7 @@ pub fn besides(trials: &[TrialFinding]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("All trials together: {}.", parts.join("; ")))
 }
 
-/// States that the trials used several generations of data; `None` if they did not.
+/// States that the trials used several generations of data. `None` if they used only one.
 pub fn generations(trials: &[TrialFinding]) -> Option<String> {
     let mut all: Vec<u64> = trials.iter().filter_map(|trial| trial.generation).collect();
     all.sort_unstable();
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
     use store::record::{MeasurementRecord, Quantity, RuleRecord};
 
-    /// A trial whose window has this length, s, of at least 5 s.
+    /// Returns a trial whose window has this length in seconds, although at least 5 s are required.
     fn short(index: usize, seconds: f64) -> TrialFinding {
         let length = MeasurementRecord {
             quantity: Quantity::WindowLength,
@@ -229,7 +230,7 @@ mod tests {
         }
     }
 
-    /// Returns the reasons of a run with these lengths of windows: the trials, and the value.
+    /// Returns the reasons of a run with windows of these lengths, as pairs of trials and value.
     fn of_run(lengths: &[f64]) -> Vec<(Vec<usize>, f64)> {
         let all = lengths.iter().enumerate();
         let trials: Vec<TrialFinding> =

@@ -1,5 +1,5 @@
-//! Describes the effects of faults compared with the same trials without them: a sentence for each
-//! of a few faults, or one for many.
+//! Describes the effects of faults compared with the same trials without faults, with one sentence
+//! for each of a few faults, or one sentence for many.
 
 use crate::comparison::change_words;
 use store::record::{ComparisonRecord, FaultStretch, Finding, WithoutFaultsRecord};
@@ -33,8 +33,8 @@ fn sentence(stretches: &[WithoutFaultsRecord]) -> String {
     )
 }
 
-/// For example `while broken −31.2 % throughput (…), +310 % p99 (…), 12 operations failed, 0
-/// without it`.
+/// Describes the effect in a period, such as `while broken −31.2 % throughput (…), +310 % p99 (…),
+/// 12 operations failed, 0 without it`.
 fn stretch_words(record: &WithoutFaultsRecord) -> String {
     let [without, with] = record.failed;
     let mut said: Vec<String> = Vec::new();

@@ -1,5 +1,5 @@
-//! Records of acknowledged writes in `finding.json` and `findings.json`: rows that were read back,
-//! and histories of registers.
+//! Records of acknowledged writes in `finding.json` and `findings.json`. They cover rows that were
+//! read back, and histories of registers.
 
 use crate::record::{RuleOutcome, TrialFinding, VerifyRecord, is_zero};
 use analysis::durability::PromiseKind;
@@ -18,58 +18,58 @@ pub struct ReadBackRecord {
     pub written_at: String,
     /// Number of copies of each row (replication factor).
     pub copies: u64,
-    /// Promise of the configuration, given the faults: `kept` (every acknowledged write is seen),
-    /// `none` or `unknown`.
+    /// Promise of the configuration, given the faults: `kept` (reads return every acknowledged
+    /// write), `none` or `unknown`.
     pub promise: PromiseKind,
-    /// Reason for that promise, as a clause.
+    /// Reason for the promise, as a clause.
     pub why: String,
-    /// Time before a fault within which writes may be lost, s. Absent unless the configuration
-    /// allows such losses only for a limited time.
+    /// Time before a fault within which acknowledged writes may be lost, s. Absent unless the
+    /// configuration allows such losses only for a limited time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_within_s: Option<f64>,
-    /// Rows with a lost write that was acknowledged outside that time.
+    /// Rows with a lost write that was acknowledged outside the `lost_within_s` before a fault.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unexplained: u64,
     /// Latest time at which the oldest lost write was acknowledged, s since the trial's start line.
     /// A loaded row counts as acknowledged when the main stage began. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_lost_s: Option<f64>,
-    /// Acknowledged writes of the main stage.
+    /// Number of acknowledged writes of the main stage.
     pub writes_acknowledged: u64,
-    /// Writes of the main stage that were sent and not acknowledged. They may have taken effect or
-    /// not.
+    /// Number of writes of the main stage that were sent but not acknowledged. Each of them may
+    /// have taken effect or not.
     pub writes_unknown: u64,
-    /// Rows that had to be read.
+    /// Number of rows that had to be read.
     pub rows: u64,
-    /// Rows with the acknowledged value.
+    /// Number of rows with the acknowledged value.
     pub right: u64,
-    /// Rows that do not exist because they were deleted.
+    /// Number of rows that do not exist because they were deleted.
     pub deleted: u64,
-    /// Rows that exist although none of their writes was acknowledged.
+    /// Number of rows that exist although none of their writes was acknowledged.
     pub unconfirmed: u64,
-    /// Rows that do not exist, and without an acknowledged write.
+    /// Number of rows that do not exist and have no acknowledged write.
     pub never_written: u64,
-    /// Rows that do not exist although a write was acknowledged.
+    /// Number of rows that do not exist although a write was acknowledged.
     pub lost: u64,
-    /// Rows with a value older than an acknowledged value that was sent after it.
+    /// Number of rows with a value older than an acknowledged value that was sent after it.
     pub stale: u64,
-    /// Rows with a value that was deleted after it was written.
+    /// Number of rows with a value that was deleted after it was written.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resurrected: u64,
-    /// Rows with a value that no operation wrote.
+    /// Number of rows with a value that no operation wrote.
     pub wrong: u64,
-    /// Counters below the sum of the acknowledged additions.
+    /// Number of counters below the sum of the acknowledged additions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub too_low: u64,
-    /// Counters above the sum of all additions.
+    /// Number of counters above the sum of all additions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub too_high: u64,
-    /// Rows that could not be read.
+    /// Number of rows that could not be read.
     pub unread: u64,
-    /// Rows that were read, but whose writes are not recorded.
+    /// Number of rows that were read, but whose writes are not recorded.
     pub unjudged: u64,
     /// First rows found lost, stale, resurrected or wrong, and first counters found too low or too
-    /// high. At most 10.
+    /// high. At most 10 rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed_rows: Vec<MissedRowRecord>,
 }
@@ -81,8 +81,8 @@ pub struct MissedRowRecord {
     pub row: u64,
     /// Kind of the difference: `lost`, `stale`, `resurrected`, `wrong`, `too low` or `too high`.
     pub missed: WriteMismatch,
-    /// Latest time at which the last missed write of the row was acknowledged, s since the trial's
-    /// start line. Absent for a loaded value, and if the time is unknown.
+    /// Time by which the last missed write of the row was certainly acknowledged, s since the
+    /// trial's start line. Absent for a loaded value, and if the time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_s: Option<f64>,
     /// Statement that reads the row, with its bound values. Empty if rows are not read one at a
@@ -92,13 +92,13 @@ pub struct MissedRowRecord {
 }
 
 impl ReadBackRecord {
-    /// Returns the number of rows without the effect of an acknowledged write.
+    /// Returns the number of rows that lack the effect of an acknowledged write.
     pub fn missed(&self) -> u64 {
         self.lost + self.stale + self.resurrected + self.too_low
     }
 
     /// Returns the number of rows that differ from their acknowledged writes although the
-    /// configuration is not known to allow that. Rule V14 judges this number.
+    /// configuration is not known to allow such differences. Rule V14 judges this number.
     pub fn against(&self) -> u64 {
         let never = self.wrong + self.too_high;
         match self.promise {
@@ -109,7 +109,7 @@ impl ReadBackRecord {
 }
 
 impl VerifyRecord {
-    /// Returns the number of reads that returned other data than the written data.
+    /// Returns the number of reads that returned data other than the written data.
     pub fn differed(&self) -> u64 {
         self.missing + self.stale + self.wrong + self.resurrected
     }
@@ -120,7 +120,7 @@ impl VerifyRecord {
 pub struct DataAgainst<'a> {
     /// Results of reading all rows back.
     pub rows: Option<&'a ReadBackRecord>,
-    /// Verified reads of the window, and of rows that were sampled after it.
+    /// Results of verified reads of the window, and of rows that were sampled after it.
     pub reads: Option<&'a VerifyRecord>,
     /// Judgement of the histories of registers.
     pub registers: Option<&'a RegistersRecord>,
@@ -135,7 +135,7 @@ impl DataAgainst<'_> {
 
 impl TrialFinding {
     /// Returns the evidence that data of the trial was lost, wrong or resurrected although the
-    /// configuration is not known to allow it. The answer of a run begins with this evidence.
+    /// configuration is not known to allow that. The answer of a run begins with this evidence.
     pub fn data_against(&self) -> DataAgainst<'_> {
         let result = self.rules.iter().find(|rule| rule.rule == "V14").map(|rule| rule.result);
         if !matches!(result, Some(RuleOutcome::Warn | RuleOutcome::Fail)) {
@@ -145,7 +145,7 @@ impl TrialFinding {
         let is_violated =
             |found: &&RegistersRecord| found.violated > 0 && found.promise != PromiseKind::None;
         let registers = self.registers.as_ref().filter(is_violated);
-        // Differences that the configuration allows cause a warning at most.
+        // Differences that the configuration allows cause at most a warning.
         let may_differ = result == Some(RuleOutcome::Warn)
             || (self.verify.wrong == 0 && (rows.is_some() || registers.is_some()));
         let reads = (!may_differ && self.verify.differed() > 0).then_some(&self.verify);
@@ -179,8 +179,8 @@ pub fn read_back_words(read: &[&ReadBackRecord]) -> Option<String> {
     })
 }
 
-/// Judgement of the histories of registers. Each register must behave like one register for all
-/// clients.
+/// Judgement of the histories of registers. All clients must see each register as a single
+/// register.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RegistersRecord {
     /// Method of the judgement.
@@ -189,22 +189,23 @@ pub struct RegistersRecord {
     pub registers: u64,
     /// Number of operations in the histories.
     pub operations: u64,
-    /// Operations of unknown outcome. They may have taken effect at any time after they were sent,
-    /// or never.
+    /// Number of operations of unknown outcome. They may have taken effect at any time after they
+    /// were sent, or never.
     pub unknown: u64,
-    /// Operations beyond the limit of recorded operations. The histories end before them.
+    /// Number of operations beyond the limit of recorded operations. The histories end before these
+    /// operations.
     pub beyond: u64,
-    /// Registers with a linearizable history.
+    /// Number of registers with a linearizable history.
     pub linearizable: u64,
-    /// Registers that the search could not judge within `states_max`.
+    /// Number of registers that the search could not judge within `states_max` states.
     pub undecided: u64,
     /// Maximum number of states that the search visits for one register.
     pub states_max: u64,
     /// Promise of the configuration, as in [`ReadBackRecord`].
     pub promise: PromiseKind,
-    /// Reason for that promise, as a clause.
+    /// Reason for the promise, as a clause.
     pub why: String,
-    /// Registers without a linearizable history; at most 100.
+    /// Registers without a linearizable history; at most 100 registers.
     pub violations: Vec<ViolationRecord>,
     /// Number of registers without a linearizable history.
     pub violated: u64,
@@ -215,20 +216,20 @@ pub struct RegistersRecord {
 pub struct ViolationRecord {
     /// Key of the register.
     pub key: u64,
-    /// Numbers of operations, of which one has a response that no order of the operations explains.
+    /// Numbers of the operations that no order explains together with the rest of the history.
     pub operations: Vec<u64>,
 }
 
-/// A line of `history.ndjson`: one operation on a register.
+/// A line of `history.ndjson`, which is one operation on a register.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HistoryRecord {
     /// Key of the register.
     pub key: u64,
     /// Number of the operation within its stage.
     pub number: u64,
-    /// `main` or `read-back`.
+    /// Stage of the operation: `main` or `read-back`.
     pub stage: String,
-    /// `read`, `write` or `swap`.
+    /// Kind of the operation: `read`, `write` or `swap`.
     pub kind: String,
     /// Time at which the operation was sent, ns since the first operation.
     pub invoked_ns: u64,
@@ -236,16 +237,17 @@ pub struct HistoryRecord {
     /// is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned_ns: Option<u64>,
-    /// Value that a swap expects. Absent for other operations.
+    /// Value that a swap expects in the register. Absent for other operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
     /// Value that the operation wrote or would have written. Absent for a read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
-    /// True if the condition of the operation held. Absent without a condition.
+    /// True if the condition of the operation was met. Absent without a condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<bool>,
-    /// Value that a read found, or that did not match a condition. Absent if no value was returned.
+    /// Value that a read returned, or the value that did not match a condition. Absent if the
+    /// response contained no value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<i64>,
 }

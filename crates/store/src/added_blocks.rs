@@ -1,8 +1,8 @@
 //! Blocks that were added to a finished run.
 //!
-//! `plan.json` does not change after the run began. Added blocks are in separate files,
-//! `added-1.json`, `-2`, …. Each file is written before the line of the journal that announces it
-//! and contains its checksum. Readers of the run see the trials of all these files.
+//! `plan.json` does not change once the run has begun. Added blocks are in separate files,
+//! `added-1.json`, `-2`, …. A line in the journal announces each file and contains its checksum.
+//! The file is written before that line. Readers of the run see the trials of all these files.
 
 use crate::event::JournalEvent;
 use crate::file;
@@ -19,11 +19,11 @@ use std::path::Path;
 pub struct AddedRecord {
     /// Format number of the record: 1.
     pub format: u32,
-    /// Version of cassay that added them.
+    /// Version of cassay that added the blocks.
     pub cassay: String,
-    /// Number of added blocks.
+    /// Number of blocks that were added.
     pub blocks: usize,
-    /// Trials, with numbers that continue those of the existing trials.
+    /// Trials of the added blocks, with numbers that continue those of the existing trials.
     pub trials: Vec<TrialRecord>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn next_file(journal: &Journal) -> String {
     format!("added-{}.json", added(journal).count() + 1)
 }
 
-/// Returns the number of blocks of each addition, in order, with the checksums of its files.
+/// Returns, for each addition in order, the number of its blocks and the checksums of its files.
 pub(crate) fn added(journal: &Journal) -> impl Iterator<Item = (usize, &Sums)> {
     journal.records.iter().filter_map(|line| match &line.event {
         JournalEvent::RunExtended { blocks, files } => Some((*blocks, files)),

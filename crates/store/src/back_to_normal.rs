@@ -1,8 +1,8 @@
-//! Describes the measured aftermath of a fault. The same value serves the answer, panels, tables
-//! and cards.
+//! Describes the measured aftermath of a fault. Answers, panels, tables and cards all use the same
+//! value.
 //!
-//! Invariants: only [`Aftermath`] decides whether everything was normal or not. Series that were
-//! not measured are neither.
+//! Invariants: only [`Aftermath`] decides whether everything was normal or not. A series that was
+//! not measured counts as neither.
 
 use crate::record::{FaultRecord, RecoveryRecord, Returns};
 use analysis::recovery::HOLD_S;
@@ -11,34 +11,37 @@ use measure::number::{change, short};
 /// State of throughput or p99 after a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SeriesEnd {
-    /// It was always normal.
+    /// The series was always normal.
     Usual,
-    /// It was normal again after this time since the healing (or since the injection, if the fault
-    /// was not healed), s.
+    /// The series was normal again after this time in seconds, counted from the healing, or from
+    /// the injection if the fault was not healed.
     Back(f64),
-    /// It was not normal again within this time since then, s.
+    /// The series was not normal again within this time in seconds, counted from the healing, or
+    /// from the injection if the fault was not healed.
     NotBack(f64),
-    /// It was not measured.
+    /// The recovery of the series was not measured.
     NotMeasured,
 }
 
 /// Reason why the recovery from a fault was not measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NotMeasured {
-    /// All nodes of the target were up only this long after the end of the observation, s.
+    /// All nodes of the target were up again only after the end of the observation. Contains the
+    /// delay, s.
     WholeLater(f64),
     /// No observation showed all nodes of the target up.
     NeverWhole,
-    /// Too little time was left when all nodes of the target were up, s.
+    /// After all nodes of the target were up again, too little time was left. Contains that time,
+    /// s.
     LittleLeft(f64),
 }
 
 /// Aftermath of a fault, for throughput and p99.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aftermath {
-    /// State of throughput. `None` without a level before the fault.
+    /// State of throughput. `None` if no level before the fault is known.
     pub throughput: Option<SeriesEnd>,
-    /// State of p99. `None` without a level before the fault.
+    /// State of p99. `None` if no level before the fault is known.
     pub p99: Option<SeriesEnd>,
     /// Reason why recovery was not measured. `None` if it was measured, or if everything was
     /// normal.
@@ -46,7 +49,8 @@ pub struct Aftermath {
 }
 
 impl Aftermath {
-    /// Returns the aftermath of a fault. `None` if nothing is known about the time before it.
+    /// Returns the aftermath of a fault. `None` if nothing is known about the time before the
+    /// fault.
     pub fn from_fault(fault: &FaultRecord) -> Option<Aftermath> {
         let found = fault.recovery.as_ref()?;
         let why = not_measured(fault, found);
@@ -61,8 +65,8 @@ impl Aftermath {
         })
     }
 
-    /// Returns the time at which both were normal again, s since the healing. `None` if that was
-    /// not observed for both.
+    /// Returns the time at which both series were normal again, in seconds since the healing.
+    /// `None` if that was not observed for both.
     pub fn normal_s(&self) -> Option<f64> {
         let ends = [self.throughput, self.p99].into_iter().flatten();
         ends.map(|end| match end {
@@ -73,7 +77,7 @@ impl Aftermath {
         .try_fold(0.0, |most: f64, end| Some(most.max(end?)))
     }
 
-    /// Describes the aftermath as a clause. `None` if both were always normal.
+    /// Describes the aftermath as a clause. `None` if both series were always normal.
     pub fn words(&self, fault: &FaultRecord) -> Option<String> {
         let from = since(fault);
         let each = [("throughput", self.throughput), ("p99", self.p99)];
@@ -95,8 +99,8 @@ impl Aftermath {
 }
 
 impl NotMeasured {
-    /// Describes the reason: `node2 was back 4.7 s after the window ended: recovery was not
-    /// measured`.
+    /// Describes the reason, such as `node2 was back 4.7 s after the window ended: cassay did not
+    /// measure the recovery`.
     pub fn words(self, fault: &FaultRecord) -> String {
         let what = match &fault.place {
             Some(place) if fault.kind.starts_with("node-") => format!("{place} was back"),
@@ -124,8 +128,8 @@ impl NotMeasured {
     }
 }
 
-/// Returns the event from which a recovery's times count: `healing`, or `injection` if the fault
-/// was not healed.
+/// Returns the event from which the times of a recovery count: `healing`, or `injection` if the
+/// fault was not healed.
 pub fn since(fault: &FaultRecord) -> &'static str {
     let mut returns = fault.recovery.iter().flat_map(|found| [&found.throughput, &found.p99]);
     if returns.any(|one| one.as_ref().is_some_and(|returns| returns.healed.is_some())) {
@@ -147,8 +151,8 @@ fn series_end(returns: &Returns, was_cut: bool) -> SeriesEnd {
     }
 }
 
-/// Returns the reason why the end of a fault leaves no time for a recovery. `None` if it does leave
-/// time.
+/// Returns the reason why too little time for a recovery is left after the fault. `None` if enough
+/// time is left.
 fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasured> {
     let until_s = fault.injected_s? + found.watched_s;
     match fault.whole_s {
@@ -161,8 +165,8 @@ fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasur
     }
 }
 
-/// Describes the effect of a fault on the latency of responses during it:
-/// `p99 51 → 1,040 ms while broken (× 20.4)`. `None` if one of the two values is unknown.
+/// Describes the effect of a fault on the latency of responses, for example `p99 51 → 1,040 ms
+/// while broken (× 20.4)`. `None` if one of the two values is unknown.
 pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);
@@ -181,8 +185,8 @@ pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     })
 }
 
-/// Returns the factor by which p99 was higher during a fault. `None` if unknown, and infinite
-/// without a response.
+/// Returns the factor by which p99 was higher during a fault than before it. `None` if unknown, and
+/// infinite if there was no response during the fault.
 pub fn p99_ratio(fault: &FaultRecord) -> Option<f64> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);

@@ -1,14 +1,14 @@
-//! Adds histograms of intervals, which are the counts of HdrHistogram's buckets at three digits
-//! from 1 on. It visits only the few hundred buckets with values, while a whole histogram has 290
-//! kB. It computes figures as HdrHistogram does.
+//! Adds up histograms of intervals. A histogram contains the counts of HdrHistogram's buckets, at
+//! three digits and values from 1. Only the few hundred buckets that are not empty are visited,
+//! because a whole histogram takes 290 kB. Figures are computed as in HdrHistogram.
 
 use crate::record::QuantilesRecord;
 use measure::{Histogram, Known};
 
-/// Values below this have one bucket each. HdrHistogram distinguishes 2 × 10^3 values, rounded up
-/// to a power of two.
+/// Values below this limit have one bucket each. HdrHistogram distinguishes 2 × 10^3 values,
+/// rounded up to a power of two.
 const SINGLE: u64 = 2048;
-/// Number of buckets of each further power of two, as bits.
+/// Base-2 logarithm of the number of buckets for each further power of two.
 const HALF_BITS: u32 = 10;
 const HALF: u64 = 1 << HALF_BITS;
 /// Quantiles that the figures contain.
@@ -17,20 +17,20 @@ const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 /// Number of bits in a word.
 const WORD: usize = u64::BITS as usize;
 
-/// Number of a bucket, and the count of its values.
+/// Number of a bucket, and the number of values in it.
 pub(crate) type BucketCount = (u32, u64);
 
-/// Sum of histograms.
+/// Sum of the histograms that were added.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
-    /// Count of values in each bucket, by the number of the bucket.
+    /// Number of values in each bucket, by the number of the bucket.
     counts: Vec<u64>,
-    /// One bit for each bucket, set if it has values.
+    /// One bit for each bucket. It is set if the bucket contains values.
     held: Vec<u64>,
     count: u64,
 }
 
-/// Returns the buckets with values, in ascending order, of a histogram with any bounds.
+/// Returns the buckets that contain values, in ascending order. The histogram may have any bounds.
 pub(crate) fn from_histogram(values: &Histogram) -> Vec<BucketCount> {
     let recorded = values.hdr().iter_recorded();
     recorded
@@ -39,7 +39,7 @@ pub(crate) fn from_histogram(values: &Histogram) -> Vec<BucketCount> {
 }
 
 impl Buckets {
-    /// Resets the sum to zero.
+    /// Removes all values.
     pub(crate) fn clear(&mut self) {
         for bucket in bits(&self.held) {
             self.counts[bucket] = 0;
@@ -71,7 +71,7 @@ impl Buckets {
         self.count
     }
 
-    /// Returns the buckets with values, in ascending order.
+    /// Returns the buckets that contain values, in ascending order.
     fn held(&self) -> impl Iterator<Item = BucketCount> {
         bits(&self.held).map(|bucket| (bucket as u32, self.counts[bucket]))
     }
@@ -96,12 +96,12 @@ impl Buckets {
         (values, mean, max)
     }
 
-    /// Returns the rank that HdrHistogram gives to a quantile.
+    /// Returns the rank that HdrHistogram assigns to a quantile.
     fn rank(&self, quantile: f64) -> u64 {
         ((quantile * self.count as f64).ceil() as u64).max(1)
     }
 
-    /// Returns the number of values up to `value_ns`.
+    /// Returns the number of values that are at most `value_ns`.
     fn at_most(&self, value_ns: u64) -> u64 {
         let last = bucket_of(value_ns);
         self.held()
@@ -110,7 +110,8 @@ impl Buckets {
             .sum()
     }
 
-    /// Returns the figures in ms. Figures that values of `censored` could change are lower bounds.
+    /// Returns the figures in ms. A figure is a lower bound if the true values of `censored` could
+    /// change it.
     pub(crate) fn quantiles_ms(&self, censored: &Buckets) -> QuantilesRecord {
         let any = censored.count > 0;
         let known = |is_at_least: bool, ns: f64| {
@@ -140,7 +141,7 @@ impl Buckets {
     }
 }
 
-/// Returns the numbers of the set bits, in ascending order.
+/// Returns the positions of the set bits, in ascending order.
 fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
     words.iter().enumerate().flat_map(|(at, word)| {
         let left = |word: &u64| Some(word & (word - 1)).filter(|left| *left != 0);
@@ -149,7 +150,7 @@ fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns the number of the bucket that holds a value in ns.
+/// Returns the number of the bucket that contains a value in ns.
 fn bucket_of(value_ns: u64) -> u32 {
     if value_ns < SINGLE {
         return value_ns as u32;
@@ -158,7 +159,7 @@ fn bucket_of(value_ns: u64) -> u32 {
     ((shift + 1) << HALF_BITS) + ((value_ns >> shift) - HALF) as u32
 }
 
-/// Returns the number of bits in which the values of a bucket differ.
+/// Returns the number of low bits in which the values of one bucket differ.
 fn shift_of(bucket: u32) -> u32 {
     (bucket >> HALF_BITS).saturating_sub(1).min(u64::BITS - HALF_BITS - 2)
 }

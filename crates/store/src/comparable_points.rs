@@ -1,4 +1,4 @@
-//! Points that allow conclusions, and the values behind a ratio.
+//! Points that allow conclusions, and the values behind a displayed ratio.
 
 use crate::record::{ComparisonRecord, FindingsRecord, PointRecord, TrialFinding, Verdict};
 use analysis::VariantName;
@@ -11,8 +11,8 @@ impl FindingsRecord {
     }
 }
 
-/// Returns the value of a variant at a place, by a metric that has a comparison with an interval
-/// there. For the baseline, it is the geometric mean of its blocks. For a contender, it is that
+/// Returns the value of a variant at a place, by a metric whose comparison there has an interval.
+/// For the baseline, the value is the geometric mean of its blocks. For a contender, it is that
 /// mean times the ratio. So the quotient of any two displayed values is the displayed ratio. `None`
 /// without such a comparison.
 pub fn compared_value(
@@ -52,7 +52,8 @@ pub fn compared_value(
 mod tests {
     use super::*;
 
-    /// The means of blocks with scatter gave 1.215, next to a ratio of 1.416.
+    /// With arithmetic means of scattered blocks, the displayed values once had the quotient 1.215,
+    /// next to a ratio of 1.416.
     #[test]
     fn values_beside_a_ratio_divide_to_it() {
         let place = Some(Point::Threads(8));

@@ -1,22 +1,23 @@
-//! Converts measurements to records: the only place that turns nanoseconds into the files' ms and
-//! µs.
+//! Converts measurements to records. No other module converts nanoseconds to the ms and µs of the
+//! files.
 
 use crate::record::{ClientIntervalRecord, IntervalRecord, QuantilesRecord, VerifyRecord};
 use measure::interval::CheckCounts;
 use measure::{ClientInterval, Histogram, Interval, KindInterval, Times};
 use std::collections::BTreeMap;
 
-/// Kind of the client's own line.
+/// Kind of the line that contains the client's own figures.
 pub const CLIENT_KIND: &str = "client";
 
-/// Returns mean and quantiles of a histogram of ns, in ms. They have no confidence intervals, since
-/// those need the variation over the window, which one histogram does not contain.
+/// Returns mean and quantiles of a histogram of ns, in ms. The figures have no confidence
+/// intervals, because an interval needs the variation over the window, which one histogram does not
+/// contain.
 pub fn quantiles_ms(values: &Histogram) -> QuantilesRecord {
     times_ms(&Times::from_logs(values.clone(), Histogram::new()))
 }
 
-/// Returns mean and quantiles of times with lower bounds among them, in ms. A figure that a lower
-/// bound could change is also a lower bound.
+/// Returns mean and quantiles of times in ms. Some of these times are lower bounds. A figure that a
+/// lower bound could change is also a lower bound.
 pub fn times_ms(times: &Times) -> QuantilesRecord {
     let ms = |q: f64| times.quantile_ns(q).divided_by(1e6);
     QuantilesRecord {
@@ -33,7 +34,7 @@ pub fn times_ms(times: &Times) -> QuantilesRecord {
     }
 }
 
-/// Returns failed operations by the names of outcomes in the records.
+/// Returns the numbers of failed operations, by the names of outcomes in the records.
 pub fn errors(outcomes: &measure::outcome::OutcomeCounts) -> BTreeMap<String, u64> {
     outcomes
         .errors_by_name()
@@ -58,8 +59,8 @@ pub fn verify(checks: &CheckCounts) -> VerifyRecord {
     }
 }
 
-/// Returns the lines of one interval: one line for each kind, in the program's order of `kinds`,
-/// then the client's line. `start_line_ns` is the trial's start line on the monotonic clock.
+/// Returns the lines of one interval: one line for each kind, in the order of `kinds`, followed by
+/// the client's line. `start_line_ns` is the trial's start line on the monotonic clock.
 pub fn interval_records(
     phase: &str,
     start_line_ns: u64,

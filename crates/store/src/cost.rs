@@ -1,4 +1,4 @@
-//! Costs of operations for the target, in `findings.json`: of a trial, of a point, and of one
+//! Costs of operations for the target, in `findings.json`. They cover a trial, a point, or one
 //! variant compared with another. Unknown costs are absent.
 
 use analysis::VariantName;
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 measure::word_enum! {
-    /// A kind of cost, for all nodes of the target together.
+    /// A kind of cost, summed over all nodes of the target.
     #[derive(PartialOrd, Ord)]
     pub enum CostKind {
         /// CPU time of the nodes' processes per operation, ms.
         ServerCpu = "server_cpu_ms_per_op",
-        /// Bytes of live SSTables per row, with all copies of the row.
+        /// Bytes of live SSTables per row, including all copies of the row.
         DiskSpace = "disk_bytes_per_row",
-        /// Size of the data in SSTables before compression ÷ after it.
+        /// Size of the data in SSTables before compression ÷ size after compression.
         Compression = "compression_ratio",
         /// Bytes flushed and compacted per byte that operations wrote.
         Amplification = "write_amplification",
-        /// Share of time in which a collection stopped a node: the mean over the nodes.
+        /// Share of time in which garbage collections stopped a node, as a mean over the nodes.
         Collections = "collections_share",
         /// Bytes that the nodes received and sent per operation.
         Network = "network_bytes_per_op",
-        /// Reads of the disks per operation.
+        /// Number of disk reads per operation.
         DiskReads = "disk_reads_per_op",
-        /// Writes of the disks per operation.
+        /// Number of disk writes per operation.
         DiskWrites = "disk_writes_per_op",
         /// Resident memory of the nodes' processes, bytes.
         Memory = "memory_bytes",
     }
 }
 
-/// Format of a cost's values.
+/// Format in which the values of a cost are displayed.
 #[derive(Clone, Copy)]
 enum Unit {
     Number,
@@ -56,12 +56,12 @@ impl CostKind {
         }
     }
 
-    /// Returns its name for people.
+    /// Returns the name of the cost in texts.
     pub const fn words(self) -> &'static str {
         self.row().0
     }
 
-    /// Formats a value for people, with its unit.
+    /// Formats a value of the cost for texts, with its unit.
     pub fn written(self, value: f64) -> String {
         let digits = significant(value, 3);
         match self.row().1 {
@@ -74,7 +74,7 @@ impl CostKind {
     }
 }
 
-/// Minimum number of bytes for the next larger unit.
+/// Number of bytes from which the next larger unit is used.
 const KIB: f64 = 1024.0;
 
 /// Costs of a trial, each in the unit of its kind.
@@ -85,17 +85,17 @@ pub type Costs = BTreeMap<CostKind, f64>;
 pub struct CostRecord {
     /// Kind of the cost.
     pub cost: CostKind,
-    /// Arithmetic mean over the blocks in which it is known.
+    /// Arithmetic mean over the blocks in which the cost is known.
     pub mean: f64,
     /// 95 % confidence interval of the mean, from the scatter between the blocks. Absent with fewer
     /// than three blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Number of blocks in which it is known.
+    /// Number of blocks in which the cost is known.
     pub blocks: usize,
 }
 
-/// A cost of a variant compared with that of another.
+/// A cost of a variant, compared with the same cost of another variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostComparisonRecord {
     /// Kind of the cost.
@@ -107,15 +107,16 @@ pub struct CostComparisonRecord {
     pub baseline: VariantName,
     /// Name of the contender variant.
     pub contender: VariantName,
-    /// Contender ÷ baseline (ratio of geometric means over blocks).
+    /// Contender ÷ baseline, as a ratio of geometric means over blocks.
     pub ratio: f64,
-    /// 95 % confidence interval of the ratio, for it alone. Absent with one block.
+    /// 95 % confidence interval of the ratio, without adjustment for other comparisons. Absent with
+    /// one block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Number of pairs, or of blocks of the smaller side.
+    /// Number of pairs, or number of blocks of the variant with fewer blocks.
     pub blocks: usize,
-    /// True if the cost differs by more than 5 %, and by more than chance among all costs of the
-    /// two variants at the point.
+    /// True if the cost differs by more than 5 %, and significantly after adjustment for all costs
+    /// of the two variants at the point.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub differs: bool,
 }

@@ -1,4 +1,4 @@
-//! Serializes counters in the lines of intervals, without zeros.
+//! Serializes counters in the lines of intervals, leaving out zeros.
 
 use measure::{ClientCount, ClientCounts, KindCount, KindCounts};
 use serde::Serializer;

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 measure::word_enum! {
     /// Reason why no peak of a curve is shown.
     pub enum WithoutPeak {
-        /// The curve falls from the first measured load on.
+        /// Throughput falls from the first measured load on.
         First = "first",
         /// κ cannot be distinguished from 0.
         Untold = "untold",
-        /// The peak would be at more than twice the last measured load.
+        /// The peak would be at a load of more than twice the last measured load.
         Beyond = "beyond",
         /// A curve of this model has no peak.
         None = "none",
@@ -23,14 +23,14 @@ measure::word_enum! {
 pub struct CurveRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Reason for a missing curve; all other figures are then absent. Absent with a curve.
+    /// Reason why there is no curve. All other figures are then absent. Absent if there is a curve.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub refused: Option<String>,
-    /// λ: throughput of one operation in flight, op/s.
+    /// λ: throughput of a single operation in flight, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lambda: Option<f64>,
     /// σ: share of the work that is serialized (contention).
@@ -42,7 +42,7 @@ pub struct CurveRecord {
     /// κ: cost of coherency for each pair of operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa: Option<f64>,
-    /// 95 % confidence interval of κ. The upper end is `null` without an upper limit.
+    /// 95 % confidence interval of κ. The upper end is `null` if there is no upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa_ci95: Option<[Option<f64>; 2]>,
     /// Distance of the points from the curve: root of the mean square of ln (measured ÷ curve).
@@ -51,8 +51,8 @@ pub struct CurveRecord {
     /// Peak of the throughput. Absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakRecord>,
-    /// Reason for no peak: `first` (throughput falls from the first load on), `untold` (κ cannot be
-    /// distinguished from 0) or `beyond` (more than twice the last load).
+    /// Reason why there is no peak: `first` (throughput falls from the first load on), `untold` (κ
+    /// cannot be distinguished from 0) or `beyond` (more than twice the last load).
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -66,8 +66,9 @@ pub struct CurveRecord {
 pub struct PeakRecord {
     /// Operations in flight at the peak.
     pub threads: f64,
-    /// 95 % confidence interval of them. The upper end is `null` without an upper limit.
+    /// 95 % confidence interval of the operations in flight at the peak. The upper end is `null` if
+    /// there is no upper limit.
     pub threads_ci95: [Option<f64>; 2],
-    /// Throughput of the curve at the peak, op/s.
+    /// Throughput at the peak according to the curve, op/s.
     pub ops_per_s: f64,
 }

@@ -1,8 +1,8 @@
 //! Deletes runs.
 //!
-//! Invariants: it deletes only folders that hold a run of this results folder, and never a run that
-//! a process writes. A half-deleted run is not listed, because one rename first gives its folder a
-//! hidden name.
+//! Invariants: only folders that contain a run of this results folder are deleted, and never a run
+//! that a process is writing. A deletion first renames the folder to a hidden name, so that a
+//! half-deleted run is not listed.
 
 use crate::name::Name;
 use crate::run::is_locked;
@@ -14,21 +14,21 @@ use std::path::{Path, PathBuf};
 /// A run that can be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deletable {
-    /// Name of the run: `STUDY/STAMP`.
+    /// Name of the run, in the form `STUDY/STAMP`.
     pub name: String,
     /// Folder of the run.
     pub path: PathBuf,
-    /// Total size of its files, bytes.
+    /// Total size of the run's files, bytes.
     pub bytes: u64,
     /// Tags of the run.
     pub tags: Vec<String>,
 }
 
-/// Returns the runs of these names, which have the forms that `find` accepts. Unreadable runs are
-/// named `STUDY/STAMP`.
+/// Returns the runs with these names. A name may have any form that `find` accepts. Unreadable runs
+/// need the form `STUDY/STAMP`.
 ///
 /// # Errors
-/// A run does not exist, or a process writes it.
+/// A run does not exist, or a process is writing it.
 pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
     let paths = names.iter().map(|name| find::place(results, name));
     let mut all = Vec::new();
@@ -41,8 +41,8 @@ pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
     Ok(all)
 }
 
-/// Returns the runs that began before a time, ns since 1970, oldest first. Leaves out runs that a
-/// process writes.
+/// Returns the runs that began before a time in ns since 1970, oldest first. Leaves out runs that a
+/// process is writing.
 ///
 /// # Errors
 /// A folder cannot be read.
@@ -91,8 +91,8 @@ fn look(results: &Path, path: &Path) -> Result<Deletable> {
     })
 }
 
-/// Returns the total size of the files below a folder. It does not follow links, and unreadable
-/// files count as 0.
+/// Returns the total size of the files below a folder. The function does not follow links, and
+/// unreadable files count as 0.
 fn bytes_below(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.map(|entry| match entry.metadata() {
@@ -103,7 +103,8 @@ fn bytes_below(folder: &Path) -> u64 {
     bytes.sum()
 }
 
-/// Deletes a run and its tags, and the folder of its study with the last run.
+/// Deletes a run and its tags. If the run was the last one of its study, also deletes the folder of
+/// the study.
 ///
 /// # Errors
 /// Files cannot be removed.
@@ -123,7 +124,8 @@ pub fn delete(results: &Path, run: &Deletable) -> Result<()> {
 /// Prefix of the hidden name of a run that is being deleted.
 const HIDDEN: &str = ".deleted-";
 
-/// Removes runs with a hidden name: the current run, and those that a killed deletion left.
+/// Removes runs with a hidden name. These are the run that is being deleted, and runs that an
+/// interrupted deletion left.
 fn clear(results: &Path) -> Result<()> {
     let entries = fs::read_dir(results).with_context(|| format!("read {}", results.display()))?;
     for entry in entries.flatten() {

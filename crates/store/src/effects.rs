@@ -7,45 +7,45 @@ use analysis::effects::Interaction;
 use analysis::procedure::Point;
 use serde::{Deserialize, Serialize};
 
-/// The effects of a matrix at one point, by one metric.
+/// The effects of a matrix at one point, measured by one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectsRecord {
-    /// `ops_per_s`, `latency_ms.p99`, …; `peak` for the results of searches.
+    /// Metric: `ops_per_s`, `latency_ms.p99`, …; `peak` for the results of searches.
     pub metric: String,
-    /// Load of the procedure; `{}` for the results of searches.
+    /// Load that the procedure used; `{}` for the results of searches.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
     /// Step of the import, in a study of imports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// True if the question is about this point. Effects at other points are adjusted for their
-    /// number.
+    /// True if the question of the study is about this point. Effects at other points are adjusted
+    /// for their number.
     pub primary: bool,
     /// Axes of the matrix with more than one value, in the study's order.
     pub axes: Vec<AxisRecord>,
-    /// Every combination of values. The last axis varies fastest.
+    /// Every combination of values. The value of the last axis varies fastest.
     pub cells: Vec<CellRecord>,
-    /// Number of blocks if all trials were usable.
+    /// Number of blocks if all trials had been usable.
     pub blocks_planned: usize,
-    /// `repeated` or `anytime`, if the intervals remain correct over several looks while blocks
-    /// were measured. Absent if there was only one look.
+    /// `repeated` or `anytime`, if blocks were evaluated while they were measured; the intervals
+    /// allow for that. Absent if there was only one look.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub looks: Option<LooksHow>,
-    /// A ratio between 1/(1 + margin) and 1 + margin does not matter.
+    /// Margin, as a share. A ratio between 1/(1 + margin) and 1 + margin does not matter.
     pub margin: f64,
-    /// Reason why no effect has an interval: `blocks` (fewer than three) or `sequential` (the cells
-    /// did not take turns). Absent if they have intervals.
+    /// Reason why no effect has an interval: `blocks` (fewer than three) or `sequential` (the
+    /// variants were not interleaved). Absent if the effects have intervals.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub without_interval: Option<WithoutInterval>,
-    /// Main effects, interactions, and simple effects.
+    /// Main effects, then interactions, then simple effects.
     pub effects: Vec<EffectRecord>,
 }
 
@@ -54,34 +54,35 @@ pub struct EffectsRecord {
 pub struct AxisRecord {
     /// Name of the axis.
     pub name: String,
-    /// Names of its values.
+    /// Names of the values of the axis.
     pub values: Vec<String>,
 }
 
-/// One combination of a matrix.
+/// One combination of values of a matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
-    /// Value on each axis.
+    /// Value on each axis, in the order of the axes.
     pub values: Vec<String>,
-    /// Name of the variant.
+    /// Name of the variant with this combination of values.
     pub variant: VariantName,
     /// Geometric mean of the metric over the blocks. `null` if no block has a usable trial.
     pub mean: Option<f64>,
-    /// True if the mean is a lower bound, since the value of a block is one.
+    /// True if the mean is only a lower bound, because the value of a block is a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     /// Number of blocks with a usable trial.
     pub blocks: usize,
 }
 
-/// A value of an axis, and the value that it is compared with.
+/// A value of an axis, with the value that it is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelRecord {
     /// Name of the axis.
     pub axis: String,
     /// Name of the value.
     pub value: String,
-    /// First value of the axis. Empty if the axis is held at `value`.
+    /// First value of the axis, with which `value` is compared. Empty if the axis is held at
+    /// `value`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub against: String,
 }
@@ -91,7 +92,7 @@ measure::word_enum! {
     pub enum WithoutInterval {
         /// There are fewer than three blocks.
         Blocks = "blocks",
-        /// The cells did not take turns.
+        /// The variants were not interleaved.
         Sequential = "sequential",
     }
 }
@@ -100,12 +101,13 @@ measure::word_enum! {
     /// Kind of an effect.
     #[derive(Default)]
     pub enum EffectKind {
-        /// Ratio of a value to the first of its axis, averaged over the other axes.
+        /// Ratio of a value to the first value of its axis, averaged over the other axes.
         #[default]
         Main = "main",
-        /// Factor by which that ratio is larger with another value of the second axis.
+        /// Factor by which the ratio of a main effect is larger with another value of the second
+        /// axis.
         Interaction = "interaction",
-        /// Ratio while the second axis is held at one value.
+        /// Ratio while the second axis is held at one of its values.
         Simple = "simple",
     }
 }
@@ -127,7 +129,7 @@ impl Default for EffectVerdict {
 }
 
 impl EffectVerdict {
-    /// Returns its word in files.
+    /// Returns the word for this verdict in files.
     pub fn name(self) -> &'static str {
         match self {
             EffectVerdict::Ratio(finding) => finding.name(),
@@ -136,49 +138,50 @@ impl EffectVerdict {
     }
 }
 
-/// One effect.
+/// One effect of the axes of a matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectRecord {
-    /// `main`: a value against the first of its axis, averaged over the other axes. `interaction`:
-    /// factor by which that ratio is larger with another value of `with`. `simple`: the ratio while
-    /// `with` is held at one value.
+    /// Kind of the effect. `main`: a value compared with the first value of its axis, averaged over
+    /// the other axes. `interaction`: the factor by which that ratio is larger with another value
+    /// of `with`. `simple`: the ratio while `with` is held at one value.
     pub kind: EffectKind,
-    /// Value whose effect it is.
+    /// Value whose effect was measured.
     pub of: LevelRecord,
     /// Second axis. Absent for a main effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<LevelRecord>,
     /// Ratio of geometric means over the blocks; for an interaction, a ratio of ratios.
     pub ratio: f64,
-    /// `at_least` or `at_most`, if the ratio is only a bound. Absent if it is exact.
+    /// Direction of the bound, `at_least` or `at_most`, if the ratio is only a bound. Absent if it
+    /// is exact.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub bound: Option<Bound>,
-    /// 95 % confidence interval of the ratio, for it alone. `null` with fewer than three blocks,
-    /// without turns of the variants, and if the ratio is a bound.
+    /// 95 % confidence interval of the ratio, without adjustment for other effects. `null` with
+    /// fewer than three blocks, if the variants were not interleaved, and if the ratio is a bound.
     pub ci95: Option<[f64; 2]>,
-    /// Known end of the 95 % interval, if the ratio is a bound.
+    /// Known end of the 95 % interval, if the ratio is only a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95_end: Option<f64>,
-    /// `matters`, `negligible` or `not_resolved` for an interaction; `faster`, `slower`,
-    /// `equivalent` or `inconclusive` for other effects.
+    /// Verdict. It is `matters`, `negligible` or `not_resolved` for an interaction, and `faster`,
+    /// `slower`, `equivalent` or `inconclusive` for other effects.
     pub verdict: EffectVerdict,
     /// Number of blocks with all cells that the effect needs.
     pub blocks: usize,
-    /// Probability of a ratio at least as far from 1 without an effect.
+    /// Probability of a ratio at least as far from 1 if the value has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// The same probability, adjusted for the number of effects. The verdict uses it.
+    /// The probability `p`, adjusted for the number of effects. The verdict uses this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_adjusted: Option<f64>,
-    /// Number of blocks that would settle the verdict at this scatter. Absent if more blocks would
+    /// Number of blocks that would decide the verdict at this scatter. Absent if more blocks would
     /// not help.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks_to_settle: Option<usize>,
-    /// |ln ratio|, scaled so that all effects have the same error: for a half-normal plot (Daniel
-    /// 1959).
+    /// Absolute value of ln ratio, scaled so that all effects have the same error, for a
+    /// half-normal plot (Daniel 1959).
     pub scaled: f64,
 }

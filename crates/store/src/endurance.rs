@@ -1,20 +1,20 @@
-//! Findings of endurance trials, which last for hours at one load. They cover one trial, or all
-//! trials of a variant.
+//! Findings of endurance trials, which last for hours at one load. A record covers one trial, or
+//! all trials of a variant.
 
 use analysis::VariantName;
 use analysis::endurance::{DriftDirection, Growing, MarginResult};
 use analysis::procedure::{Point, Role};
 use serde::{Deserialize, Serialize};
 
-/// Findings in the window of a long trial: a part of [`crate::record::TrialFinding`].
+/// Findings in the window of a long trial. This is a part of [`crate::record::TrialFinding`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnduranceRecord {
-    /// Length of the blocks of throughput, s.
+    /// Length of the blocks into which throughput is divided, s.
     pub block_s: f64,
     /// Drift of throughput and of latency over the window.
     pub drifts: Vec<DriftRecord>,
-    /// Changes of level of throughput and of p99, at most five of each.
+    /// Changes of level of throughput and of p99, at most five for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeRecord>,
     /// Cycles of compaction. Absent if no probe read compactions.
@@ -23,13 +23,13 @@ pub struct EnduranceRecord {
     /// Growth of pending compactions, memory, open files, threads and SSTables, node by node.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub growths: Vec<GrowthRecord>,
-    /// Series that no probe read, with a sentence for each.
+    /// Series that no probe read, with a sentence about each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
-    /// Rare events that the probes saw: the longest pauses, and compactions that began.
+    /// Rare events that the probes observed: the longest pauses, and compactions that began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<HappenedRecord>,
-    /// Series to draw.
+    /// Series of the window, for charts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub courses: Vec<CourseRecord>,
 }
@@ -40,7 +40,7 @@ impl EnduranceRecord {
         self.drifts.iter().find(|drift| drift.of == of)
     }
 
-    /// Returns the growths that would reach their limit within the horizon.
+    /// Returns the growths whose values would reach their limit within the horizon.
     pub fn leaks(&self) -> impl Iterator<Item = &GrowthRecord> {
         self.growths.iter().filter(|growth| growth.growing == Growing::Leaks)
     }
@@ -58,29 +58,29 @@ pub struct DriftRecord {
     /// 95 % interval of the change, by Sen. Absent with too few blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Share within which a change does not matter.
+    /// Share up to which a change does not matter.
     pub within: f64,
     /// Mann and Kendall's z, corrected for correlated blocks.
     pub z: f64,
     /// Number of blocks in the window.
     pub blocks: usize,
-    /// `steady`, `rising`, `falling` or `untold`.
+    /// Direction of the drift: `steady`, `rising`, `falling` or `untold`.
     pub course: DriftDirection,
 }
 
-/// A change of level.
+/// A change in the level of a series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChangeRecord {
     /// Name of the series, as in [`DriftRecord`].
     pub of: String,
-    /// Time of the change, s since the start of the window; exact to half a block.
+    /// Time of the change in seconds since the start of the window, exact to half a block.
     pub at_s: f64,
     /// Mean of the blocks between the previous change and this one.
     pub before: f64,
     /// Mean of the blocks between this change and the next.
     pub after: f64,
-    /// Nearest rare event, at most one block away. Absent if there was none.
+    /// Nearest rare event, which is at most one block away. Absent if there was none.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -97,10 +97,10 @@ measure::word_enum! {
         Seen = "seen",
         /// The window has fewer than three cycles.
         Few = "few",
-        /// The series does not repeat.
+        /// The series has no cycles.
         #[default]
         Unseen = "unseen",
-        /// The series is constant: nothing was compacted.
+        /// The series is constant, because no compaction ran.
         Quiet = "quiet",
     }
 }
@@ -111,17 +111,17 @@ measure::word_enum! {
 pub struct CyclesRecord {
     /// Name of the series: `compactions.pending` or `compactions.bytes/s`.
     pub of: String,
-    /// `seen`, `few` (fewer than three in the window), `unseen` (the series does not repeat) or
-    /// `quiet` (nothing was compacted).
+    /// Result of the search: `seen`, `few` (fewer than three cycles in the window), `unseen` (no
+    /// cycles) or `quiet` (no compaction ran).
     pub state: CyclesState,
-    /// Length of a cycle, s; 0 without cycles.
+    /// Length of a cycle, s; 0 if there are no cycles.
     pub period_s: f64,
-    /// Number of cycles in the window; 0 without cycles.
+    /// Number of cycles in the window; 0 if there are no cycles.
     pub count: f64,
 }
 
-/// Growth of a series on one node. It uses the lowest value of each block in the last two thirds of
-/// the window.
+/// Growth of a series on one node. The growth is that of the lowest value of each block in the last
+/// two thirds of the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GrowthRecord {
@@ -131,23 +131,24 @@ pub struct GrowthRecord {
     pub place: String,
     /// Unit of the values.
     pub unit: String,
-    /// Lowest value of the last block.
+    /// Lowest value in the last block.
     pub last: f64,
-    /// Growth per day (Theil and Sen's slope).
+    /// Growth of the lowest values per day (Theil and Sen's slope).
     pub per_day: f64,
     /// 95 % interval of the growth per day. Absent with too few blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_day_ci95: Option<[f64; 2]>,
-    /// Limit of the values. Absent without a limit, or if it is unknown.
+    /// Limit of the values. Absent if there is no limit or if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
     /// Time until the values would reach the limit at this growth, days. Absent if the growth is
-    /// uncertain, or without a limit.
+    /// uncertain, or if there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reaches_days: Option<f64>,
-    /// Horizon of the forecast, days: 30 times the window, at most 30 days.
+    /// Horizon of the forecast in days: 30 times the window, but at most 30 days.
     pub horizon_days: f64,
-    /// `no`, `grows`, `leaks` (reaches its limit within the horizon) or `untold`.
+    /// Judgement of the growth: `no`, `grows`, `leaks` (reaches its limit within the horizon) or
+    /// `untold`.
     pub growing: Growing,
 }
 
@@ -157,7 +158,7 @@ pub struct GrowthRecord {
 pub struct HappenedRecord {
     /// Time of the event, s since the start of the window.
     pub at_s: f64,
-    /// Description of the event and its place.
+    /// Description of the event, with the node where it occurred.
     pub what: String,
 }
 
@@ -170,12 +171,12 @@ pub struct CourseRecord {
     /// Name of the node. Empty for the client's figures.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub place: String,
-    /// Unit of the values.
+    /// Unit of the values in the bins.
     pub unit: String,
     /// Width of a bin, s.
     pub width_s: f64,
-    /// For each bin: its middle, s since the start of the window, and the mean, the smallest and
-    /// the largest value.
+    /// For each bin: the time of its middle in seconds since the start of the window, and the mean,
+    /// the smallest and the largest value.
     pub bins: Vec<[f64; 4]>,
 }
 
@@ -191,41 +192,42 @@ pub struct EnduredRecord {
     /// Turns, with the shorter turns first.
     pub turns: Vec<TurnRecord>,
     /// Largest throughput of a turn ÷ the smallest, minus 1. Absent if a turn has no throughput, or
-    /// if the error of one is unknown.
+    /// if the error of a turn is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<f64>,
-    /// Interval of `apart` that covers all pairs at once with 95 %.
+    /// Interval of `apart` that covers all pairs of turns at once with 95 % confidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart_ci95: Option<[f64; 2]>,
-    /// Share within which the turns count as equal.
+    /// Share up to which the throughputs of turns count as equal.
     pub within: f64,
-    /// `inside`, `outside` or `untold`. Absent without a shorter turn for the comparison.
+    /// Result for the share `within`: `inside`, `outside` or `untold`. Absent if there is no
+    /// shorter turn.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub agreed: Option<MarginResult>,
-    /// Mean latency of the long turn ÷ that of the shorter turns, minus 1. All shorter turns have
-    /// the same weight.
+    /// Mean latency of the long turn ÷ mean latency of the shorter turns, minus 1. All shorter
+    /// turns have the same weight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_ms_change: Option<f64>,
 }
 
-/// A turn of an endurance study: its trials in all blocks.
+/// A turn of an endurance study, with its trials in all blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnRecord {
-    /// `beside-1`, …, or `endurance`.
+    /// Name of the turn: `beside-1`, …, or `endurance`.
     pub role: Role,
     /// Numbers of the usable trials.
     pub trials: Vec<usize>,
-    /// Mean length of the window, s.
+    /// Mean length of the measured windows, s.
     pub seconds: f64,
     /// Mean throughput, op/s.
     pub ops_per_s: f64,
-    /// Standard error of the throughput. It comes from the scatter between three or more blocks of
-    /// the study, otherwise from the intervals of the windows. Absent if unknown.
+    /// Standard error of the throughput. With three or more blocks, it comes from the scatter
+    /// between them, otherwise from the intervals of the windows. Absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
     /// Mean latency, ms.

@@ -1,8 +1,8 @@
 //! Events of a run's journal, with their details.
 //!
-//! Invariant: the names of events and details are those of format 1. A later version may add
-//! details with defaults, but never renames a detail. Lines of earlier versions have fewer details,
-//! and those of later versions may have unknown events. Runs with such lines can be read.
+//! Invariant: events and details have the names of format 1. A later version may add details with
+//! defaults, but never renames a detail. Lines of earlier versions have fewer details, and lines of
+//! later versions may have unknown events. Runs with such lines can still be read.
 
 use crate::file_digests::{FileSum, Sums};
 use crate::fleet::ClientMachineRecord;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Change of state.
+/// Change of state that the journal records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", content = "detail", rename_all = "snake_case")]
 pub enum JournalEvent {
@@ -25,10 +25,10 @@ pub enum JournalEvent {
     },
     /// Blocks are added to a finished run.
     RunExtended {
-        /// Number of added blocks.
+        /// Number of blocks that are added.
         #[serde(default)]
         blocks: usize,
-        /// Checksum of the file that lists their trials.
+        /// Checksum of the file that lists the added trials.
         #[serde(default)]
         files: Sums,
     },
@@ -40,7 +40,7 @@ pub enum JournalEvent {
         /// Machine that the client runs on.
         #[serde(default)]
         machine: MachineFacts,
-        /// Numbers of the trials that had finished before.
+        /// Numbers of the trials that had already finished.
         #[serde(default)]
         finished_before: Vec<usize>,
     },
@@ -76,17 +76,18 @@ pub enum JournalEvent {
         #[serde(default)]
         what: String,
     },
-    /// The program checked whether the requested configuration is in effect.
+    /// cassay checked whether the requested configuration is in effect.
     ConfigurationProved {
-        /// Phase `load`. `nodes.json` proves the configuration of the measurement.
+        /// Phase in which the check took place. After phase `load`, `nodes.json` proves the
+        /// configuration of the measurement.
         #[serde(default)]
         phase: String,
-        /// Settings as each node reports them.
+        /// Settings with the value that each node reports.
         #[serde(default)]
         proofs: Vec<ProofRecord>,
     },
-    /// A file of another tool was read. The text gives the number of series and points, or the
-    /// reason why none were read.
+    /// A file of another tool was read. The text contains the number of series and points, or the
+    /// reason why the file was not read.
     Imported(String),
     /// A trial begins.
     TrialStarted {
@@ -108,7 +109,7 @@ pub enum JournalEvent {
         /// Target of the fault, which is the name of a node.
         #[serde(default)]
         place: String,
-        /// Duration, seconds.
+        /// Duration of the fault, seconds.
         #[serde(default)]
         seconds: f64,
     },
@@ -133,7 +134,7 @@ pub enum JournalEvent {
         /// Throughput of the trial.
         #[serde(default)]
         ops_per_s: f64,
-        /// Checksum of `finding.json`. `None` in runs of versions without checksums.
+        /// Checksum of `finding.json`. `None` in runs of versions that did not write checksums.
         #[serde(default)]
         finding: Option<FileSum>,
     },
@@ -145,30 +146,30 @@ pub enum JournalEvent {
     },
     /// Files of the nodes could not be read when the target was stopped.
     FilesMissing {
-        /// Folder of the trial that they belong to.
+        /// Folder of the trial that the files belong to.
         #[serde(default)]
         slug: String,
-        /// Missing files.
+        /// Names of the missing files.
         #[serde(default)]
         gaps: Vec<GapRecord>,
     },
     /// A trial failed.
     TrialFailed {
-        /// Reason for the failure.
+        /// Reason why the trial failed.
         #[serde(default)]
         reason: String,
     },
-    /// A trial is omitted, with the reason.
+    /// A trial was omitted, for this reason.
     TrialSkipped(String),
-    /// A resume skips damaged lines of the journal.
+    /// A resume skipped damaged lines of the journal.
     JournalDamaged {
-        /// Numbers of the lines, from 1.
+        /// Numbers of the skipped lines, starting at 1.
         #[serde(default)]
         lines: Vec<usize>,
     },
     /// The user interrupted the run.
     RunInterrupted,
-    /// The run has ended. `findings.json` comes next.
+    /// The run has ended. `findings.json` is written next.
     RunFinished {
         /// Verdict of the run. `None` in records of earlier versions.
         #[serde(
@@ -177,15 +178,15 @@ pub enum JournalEvent {
             skip_serializing_if = "Option::is_none"
         )]
         verdict: Option<Verdict>,
-        /// Reason why it ended early.
+        /// Reason why the run ended early.
         #[serde(default)]
         stopped: Option<String>,
-        /// Checksum of the `findings.json` that comes next. `None` in runs of versions without
+        /// Checksum of the `findings.json` that is written next. `None` in runs of versions without
         /// checksums.
         #[serde(default)]
         findings: Option<FileSum>,
     },
-    /// An event that this version does not know, or one with unknown details.
+    /// An event that this version does not know, or a known event with unknown details.
     #[serde(skip)]
     Unknown {
         /// Name of the event.
@@ -195,7 +196,7 @@ pub enum JournalEvent {
     },
 }
 
-/// Facts about a machine that determine its speed.
+/// Facts about a machine that determine its performance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineFacts {
     /// Number of CPUs.
@@ -204,14 +205,14 @@ pub struct MachineFacts {
     /// Model of the CPUs.
     #[serde(default)]
     pub cpu: Option<String>,
-    /// Size of the memory, as the kernel reports it.
+    /// Size of the memory as reported by the kernel.
     #[serde(default)]
     pub memory: Option<String>,
     /// Version of the kernel.
     #[serde(default)]
     pub kernel: Option<String>,
-    /// Rate of its fastest link, bit/s in each direction. Absent if its driver does not report a
-    /// rate.
+    /// Rate of the machine's fastest link, bit/s in each direction. Absent if the driver does not
+    /// report a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bits_per_s: Option<u64>,
 }
@@ -230,7 +231,7 @@ impl MachineFacts {
 }
 
 impl JournalEvent {
-    /// Returns the name of the event on disk.
+    /// Returns the name of the event in the journal.
     pub fn name(&self) -> String {
         self.clone().into_parts().0
     }
@@ -248,19 +249,19 @@ impl JournalEvent {
     }
 }
 
-/// A line of `journal.ndjson`, which is written before the change that it announces.
+/// A line of `journal.ndjson`. A line that announces a change is written before the change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "RawRecord", into = "RawRecord")]
 pub struct JournalRecord {
     /// Time, ns since 1970.
     pub unix_ns: u64,
-    /// Number of the trial that it belongs to.
+    /// Number of the trial that the event belongs to.
     pub trial: Option<usize>,
-    /// Event of the line.
+    /// Event that the line records.
     pub event: JournalEvent,
 }
 
-/// Form of the record on disk.
+/// Form of a line in the file.
 #[derive(Serialize, Deserialize)]
 struct RawRecord {
     unix_ns: u64,
@@ -278,8 +279,8 @@ impl From<RawRecord> for JournalRecord {
             let tagged = json!({"event": event, "detail": detail});
             serde_json::from_value(tagged).ok()
         };
-        // A line of an earlier version without details, or with other details, is still the same
-        // event.
+        // A line of an earlier version that has no details, or other details, still records the
+        // same event.
         let read = known(&detail).or_else(|| known(&json!({})));
         JournalRecord {
             unix_ns: raw.unix_ns,
@@ -318,8 +319,8 @@ pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     left_out
 }
 
-/// Describes the omitted trials for one line of text: `6 omitted: the ladder ended at 8 threads:
-/// …`.
+/// Describes the omitted trials in one line of text, such as `6 omitted: the ladder ended at 8
+/// threads: …`.
 pub fn left_out_words(journal: &[JournalRecord]) -> Option<String> {
     let left_out = left_out(journal);
     let mut reasons: Vec<&str> = Vec::new();
@@ -341,7 +342,8 @@ pub fn left_out_words(journal: &[JournalRecord]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Trials that a ladder no longer needed looked like trials that were still to run.
+    /// In an earlier version, trials that a ladder no longer needed looked like trials that had yet
+    /// to run.
     #[test]
     fn skipped_trials_are_reported_with_reasons_until_they_run() {
         let skipped = |why: &str| JournalEvent::TrialSkipped(why.to_owned());
@@ -366,7 +368,7 @@ mod tests {
             words(&journal),
             "3 left out: the ladder ended at 1 threads; cassay could not start its target"
         );
-        // A resume started the target.
+        // After a resume, the target is started again.
         journal.push(line((3, started)));
         assert_eq!(words(&journal), "2 left out: the ladder ended at 1 threads");
         journal.push(line((4, skipped("a"))));
@@ -391,7 +393,7 @@ mod tests {
         }
     }
 
-    /// Early lines of format 1 had no details, or other details.
+    /// Early lines of format 1 had either no details or other details.
     #[test]
     fn an_event_is_what_it_was_whatever_its_details_are() {
         let finished = JournalEvent::TrialFinished {

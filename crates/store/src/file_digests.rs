@@ -1,7 +1,7 @@
 //! Length and SHA-256 of every complete file, to detect damaged files.
 //!
-//! It uses SHA-256 instead of a CRC so that edited files are also detected. Reading a file takes
-//! longer than hashing it.
+//! SHA-256 was chosen instead of a CRC so that edited files are also detected. Hashing a file takes
+//! less time than reading it.
 
 use anyhow::{Context, Result};
 use data_encoding::HEXLOWER;
@@ -14,13 +14,14 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Description of an object other than a file at the path of a file.
+/// Description of an object at the path of a file that is not a file.
 pub(crate) const NO_FILE: &str = "an object other than a file";
 
-/// Number of bytes read at once, which is so large that system calls take little time.
+/// Number of bytes that are read at once. It is so large that the time of system calls does not
+/// matter.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Number of digits of a SHA-256 in a message.
+/// Number of hexadecimal digits of a SHA-256 in a message.
 const SHOWN_DIGITS: usize = 12;
 
 /// Length and SHA-256 of a whole file.
@@ -32,7 +33,7 @@ pub struct FileSum {
     pub sha256: String,
 }
 
-/// Checksums of files, by their path within a folder. The separator is `/`.
+/// Checksums of files, by the path of each file within a folder. The separator is `/`.
 pub type Sums = BTreeMap<String, FileSum>;
 
 impl FileSum {
@@ -80,14 +81,16 @@ impl fmt::Display for FileSum {
     }
 }
 
-/// Extent of the verification of files.
+/// Extent to which the files of a run are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// Every byte.
     Bytes,
-    /// Every byte of the files that a page shows, which excludes the raw lines of long runs.
+    /// Verifies every byte of the files that a page shows. These exclude the raw lines of long
+    /// runs.
     Shown,
-    /// Existence and length only. This is for lists, which show no figures from these files.
+    /// Verifies only that a file exists and has the recorded length. Lists use this, because they
+    /// show no figures from these files.
     Lengths,
 }
 
@@ -148,7 +151,7 @@ impl fmt::Display for DamagedRun {
 
 impl std::error::Error for DamagedRun {}
 
-/// Compares the file at `folder`/`path` with `expected`. `None` if they are equal.
+/// Compares the file at `folder`/`path` with `expected`. `None` if the file matches.
 pub(crate) fn damage(
     folder: &Path,
     path: &str,
@@ -194,8 +197,8 @@ fn is_absent(e: &io::Error) -> bool {
     )
 }
 
-/// Returns the regular files under `folder`, sorted by their path in it, with the separator `/`.
-/// Leaves out links and special files, since no reader follows them.
+/// Returns the regular files under `folder`, sorted by their path within the folder, with the
+/// separator `/`. Leaves out links and special files, because no reader follows them.
 pub(crate) fn files_in(folder: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     let mut folders = vec![String::new()];
@@ -221,7 +224,7 @@ pub(crate) fn files_in(folder: &Path) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Returns the first 16 hexadecimal digits of the SHA-256 of these parts, one after the other.
+/// Returns the first 16 hexadecimal digits of the SHA-256 of the concatenation of these parts.
 pub(crate) fn short(parts: [&[u8]; 2]) -> String {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update(part));

@@ -1,4 +1,4 @@
-//! Finds runs under a results folder: lists all runs, and finds one run by a short name.
+//! Finds runs under a results folder. It lists all runs, and finds a single run by a short name.
 
 use crate::name::{self, Name};
 use crate::record::{RequirementOutcome, Verdict, left_out_words, outcome_of};
@@ -15,11 +15,11 @@ pub struct RunLine {
     pub path: PathBuf,
     /// Name of the study.
     pub study: String,
-    /// Time in the name of the run.
+    /// Stamp of the run, which is the time in its name.
     pub stamp: String,
     /// State of the run. `None` if the run cannot be read.
     pub state: Option<RunState>,
-    /// Verdict of the run. `None` while it has none.
+    /// Verdict of the run. `None` if the run has no findings yet.
     pub verdict: Option<Verdict>,
     /// Number of trials that the journal reports as finished.
     pub trials_finished: usize,
@@ -28,7 +28,7 @@ pub struct RunLine {
     /// Result of the study's requirements: `met`, `missed` or `untold`. `None` if the study has
     /// none.
     pub requirements: Option<RequirementOutcome>,
-    /// Number of trials omitted, and the reason. `None` if no trial was omitted.
+    /// Number of omitted trials, with the reason. `None` if no trial was omitted.
     pub left_out: Option<String>,
     /// Reason why the run cannot be read.
     pub error: Option<String>,
@@ -70,34 +70,34 @@ fn listed(path: PathBuf) -> RunLine {
     line
 }
 
-/// Opens the run that `name` means: a path; `latest`; a tag; `study` (its newest run);
-/// `study/stamp`; a stamp; or the beginning of one of the last two.
+/// Opens the run that `name` refers to. `name` is a path; `latest`; a tag; `study` (its newest
+/// run); `study/stamp`; a stamp; or the beginning of one of the last two.
 ///
 /// # Errors
-/// There is no such run, or more than one; or as [`Run::open`].
+/// No run or more than one run matches, or as [`Run::open`].
 pub fn find(results: &Path, name: &str) -> Result<Run> {
     Run::open(&place(results, name)?)
 }
 
-/// Returns the newest run of a study that has findings, and skips unreadable runs. It reads only as
-/// many bytes as a list does. Of files that a list does not show, it compares only the length.
+/// Returns the newest run of a study that has findings, and skips unreadable runs. It reads only
+/// the files that a list shows. For all other files, it only compares the length.
 pub fn last_finished(results: &Path, study: &str) -> Option<Run> {
     last(results, study, |run| run.findings.is_some())
 }
 
-/// Results of the requirements of a run.
+/// Result of the requirements of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DidWell {
-    /// The run met all of its requirements, or had none.
+    /// The run met all of its requirements, or the study had none.
     Met,
-    /// The run missed none of them, but some are undecided.
+    /// The run missed no requirement, but some requirements are undecided.
     MissedNone,
 }
 
-/// Returns the newest usable run of a study that met its requirements. Without one, it returns the
-/// newest run that missed none. A run that missed a requirement is not a baseline. Otherwise a
-/// regression would be reported only once, and later runs would pass. Only runs before the stamp
-/// `before` count, so that no run is its own baseline.
+/// Returns the newest usable run of a study that met its requirements. If there is no such run, it
+/// returns the newest run that missed no requirement. A run that missed a requirement is not a
+/// baseline. Otherwise a regression would be reported only once, and later runs would pass. Only
+/// runs before the stamp `before` count, so that no run is its own baseline.
 pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(Run, DidWell)> {
     let key = before.map(run_name::order_key);
     let is_before =
@@ -117,8 +117,8 @@ pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(R
     good().find(|(_, well)| *well == DidWell::Met).or_else(|| good().next())
 }
 
-/// Returns the runs of a study that have findings, newest first, read as for a list. A run is read
-/// only when the caller requests it.
+/// Returns the runs of a study that have findings, newest first, with the verification of a list. A
+/// run is read only when the caller requests it.
 pub fn finished(results: &Path, study: &str) -> impl Iterator<Item = Run> {
     newest_first(results, study).filter(|run| run.findings.is_some())
 }
@@ -138,21 +138,21 @@ fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
         .filter_map(move |stamp| Run::look(&folder.join(stamp)).ok())
 }
 
-/// Opens the run that `name` means for a resume.
+/// Opens the run that `name` refers to for a resume.
 ///
 /// # Errors
-/// There is no such run, or more than one; or as [`Run::salvage`].
+/// No run or more than one run matches, or as [`Run::salvage`].
 pub fn salvage(results: &Path, name: &str) -> Result<SalvagedRun> {
     Run::salvage(&place(results, name)?)
 }
 
-/// A run among those of its study.
+/// A run of a study, in the list of the study's runs.
 #[derive(Debug)]
 pub struct Past {
     /// Time in the name of the run.
     pub stamp: String,
     /// The run, or the reason why it cannot be read. The files behind the numbers of a point (plan,
-    /// findings, journal) were compared byte by byte, and the others by length.
+    /// findings, journal) were compared byte by byte, and the other files by length.
     pub run: Result<Run>,
 }
 
@@ -167,7 +167,7 @@ pub fn past(results: &Path, study: &str) -> Result<Vec<Past>> {
     Ok(past.collect())
 }
 
-/// Returns the runs of the same study in the same results folder that began no later than `run`,
+/// Returns the runs of the same study in the same results folder that did not begin after `run`,
 /// including `run`.
 pub fn past_of(run: &Run) -> Result<Vec<Past>> {
     let folder = run.path.parent();
@@ -230,8 +230,8 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Returns the run that `latest` links to. Returns the newest run if the link is missing, broken,
-/// or leads elsewhere.
+/// Returns the run that the link `latest` points to. If the link is missing, broken, or points
+/// elsewhere, returns the newest run.
 fn latest(results: &Path, all: &[PathBuf]) -> PathBuf {
     let link = std::fs::read_link(results.join(file::LATEST)).ok();
     let linked = link
@@ -244,7 +244,7 @@ fn latest(results: &Path, all: &[PathBuf]) -> PathBuf {
     linked.unwrap_or_else(|| all[all.len() - 1].clone())
 }
 
-/// Returns the folders that hold a plan, `results/<study>/<stamp>`, oldest first.
+/// Returns the folders `results/<study>/<stamp>` that contain a plan, oldest first.
 pub(crate) fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for study in names_in(results)? {

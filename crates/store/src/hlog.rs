@@ -1,9 +1,9 @@
-//! Reads and writes HdrHistogram interval logs (format V2, log version 1.3), one line per interval
-//! and tag, in the form that other HdrHistogram tools read.
+//! Reads and writes HdrHistogram interval logs (format V2, log version 1.3). A log has one line per
+//! interval and tag, in the form that other HdrHistogram tools read.
 //!
 //! Values are nanoseconds. Division by [`MAX_VALUE_DIVISOR`] converts the maximum in the line to
-//! milliseconds. A line's start is in seconds since the base time of the header. Invariant: the sum
-//! of the histograms of a tag is the tag's histogram over the whole trial.
+//! milliseconds. The start time in a line is in seconds since the base time of the header.
+//! Invariant: the sum of the histograms of a tag is the tag's histogram over the whole trial.
 
 mod v2;
 
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ndjson::LineWriter;
 
-/// Divisor from nanoseconds to milliseconds, for the human-readable maximum of each line.
+/// Divisor that converts nanoseconds to milliseconds, for the human-readable maximum of each line.
 pub const MAX_VALUE_DIVISOR: f64 = 1e6;
 
 /// Writes one log.
@@ -35,8 +35,9 @@ pub struct HlogWriter {
 }
 
 impl HlogWriter {
-    /// Creates the log at `path`. `what` describes its content. `base_unix_ns` is the time that the
-    /// seconds of the lines count from. It continues an existing log without a second header.
+    /// Opens the log at `path`, and creates it if it is missing. `what` describes its content.
+    /// `base_unix_ns` is the time from which the seconds in the lines count. An existing log is
+    /// continued without a second header.
     pub fn create(path: &Path, what: &str, base_unix_ns: u64) -> Result<HlogWriter> {
         let mut lines = LineWriter::open(path)?;
         let place = || format!("read the size of {}", path.display());
@@ -51,8 +52,8 @@ impl HlogWriter {
         })
     }
 
-    /// Appends one interval of one tag. Leaves out empty histograms, since they would add nothing.
-    /// `tag` must not contain a comma, a space or a line break.
+    /// Appends the histogram of one interval and one tag. Leaves out empty histograms, because they
+    /// would not change any sum. `tag` must not contain a comma, a space or a line break.
     pub fn append(
         &mut self,
         tag: &str,
@@ -106,16 +107,16 @@ fn header(what: &str, base_unix_ns: u64) -> Result<String> {
 pub struct Entry {
     /// Tag; empty if the line has none.
     pub tag: String,
-    /// Start, in seconds since the log's base time, as in the line.
+    /// Start of the interval as in the line, in seconds since the log's base time.
     pub start_s: f64,
-    /// Length, seconds.
+    /// Length of the interval, seconds.
     pub seconds: f64,
     encoded: String,
     place: String,
 }
 
 impl Entry {
-    /// Decodes the histogram of the line, with values in ns. Lines are decoded only on request, so
+    /// Decodes the histogram of the line, with values in ns. A line is decoded only on request, so
     /// skipping lines is cheap.
     pub fn histogram(&self) -> Result<Histogram> {
         self.decode().map(|hdr| Histogram::from_hdr(&hdr))
@@ -128,8 +129,8 @@ impl Entry {
             .map_err(|e| anyhow!("{}: the histogram does not decode: {e}", self.place))
     }
 
-    /// Adds the histogram of the line to a sum. For histograms with cassay's own bounds, this takes
-    /// a fiftieth of the time.
+    /// Adds the histogram of the line to a sum. If the histogram has cassay's own bounds, this
+    /// takes a fiftieth of the time of decoding it.
     pub(crate) fn add_to(&self, sum: &mut Buckets, room: &mut V2Room) -> Result<()> {
         match room.buckets(&self.bytes()?) {
             Some(held) => sum.add(held),
@@ -144,7 +145,7 @@ impl Entry {
     }
 }
 
-/// Reads a log line by line. An incomplete last line ends the reading, as in [`crate::Lines`].
+/// Reads a log line by line. An incomplete last line ends the reading, as with [`crate::Lines`].
 #[derive(Debug)]
 pub struct HlogReader {
     reader: Option<BufReader<OpenFile>>,
@@ -154,7 +155,7 @@ pub struct HlogReader {
 }
 
 impl HlogReader {
-    /// Opens `path`; a missing file has no lines.
+    /// Opens the log at `path`. A missing file has no lines.
     pub fn open(path: &Path) -> Result<HlogReader> {
         let reader = match foreign::open(FileKind::Histograms, path) {
             Ok(file) => Some(BufReader::new(file)),
@@ -169,8 +170,8 @@ impl HlogReader {
         })
     }
 
-    /// Returns the base time of the seconds in the lines, in seconds since 1970. It is known from
-    /// the first line on.
+    /// Returns the time from which the seconds in the lines count, in seconds since 1970. It is
+    /// known once the first line has been read.
     pub fn base_unix_s(&self) -> Option<f64> {
         self.base_unix_s
     }
@@ -246,11 +247,12 @@ fn parse(line: &str, place: String) -> Result<Entry> {
 }
 
 /// Adds up the histograms of `tag` whose lines begin within `range` (seconds since the base time,
-/// end exclusive). `None` means all lines.
+/// end exclusive). If `range` is `None`, adds up all lines.
 pub fn merged(path: &Path, tag: &str, range: Option<(f64, f64)>) -> Result<Histogram> {
     let mut all = Histogram::new();
-    // Lines with cassay's own bounds are added directly, in half the time (0.6 ms a line,
-    // unoptimised). Lines of other tools may not fit, and their values are added one by one.
+    // Histograms with cassay's own bounds are added directly, in half the time (0.6 ms a line,
+    // unoptimized). Histograms of other tools may have other bounds, so their values are added one
+    // by one.
     let mut same_bounds = all.hdr().clone();
     for entry in HlogReader::open(path)? {
         let entry = entry?;

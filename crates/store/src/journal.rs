@@ -1,10 +1,10 @@
-//! The journal has one record a line, and each line is chained to the line before it.
+//! The journal has one record per line, and each line is chained to the line before it.
 //!
 //! A line ends with `"chain"`: the first 16 digits of the SHA-256 of the previous line's chain and
 //! of its own text. So a reader detects changed, duplicated and removed lines anywhere, even in a
-//! run that has not ended. It skips and reports damaged lines and reads the others, since the
-//! trials' findings are in separate files. Journals of earlier versions have no chain, and are read
-//! line by line.
+//! run that has not ended. The reader skips and reports damaged lines, and reads all others,
+//! because the trials' findings are in separate files. Journals of earlier versions have no chain.
+//! Their lines are read one by one.
 
 use crate::event::JournalRecord;
 use crate::file_digests;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 const KEY: &str = ",\"chain\":\"";
 const DIGITS: usize = 16;
-/// Length of `","chain":"0123456789abcdef"}`.
+/// Length of the end of a line, `","chain":"0123456789abcdef"}`.
 const TAIL: usize = KEY.len() + DIGITS + 2;
 
 /// Appends records to a journal.
@@ -26,12 +26,12 @@ pub(crate) struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Continues `lines`. `chain` is the chain of the last line.
+    /// Continues the file `lines`. `chain` is the chain of its last line.
     pub(crate) fn new(lines: LineWriter, chain: String) -> JournalWriter {
         JournalWriter { lines, chain }
     }
 
-    /// Appends one record, and waits until it is on the disk.
+    /// Appends one record, and waits until it is on disk.
     pub(crate) fn append(&mut self, record: &JournalRecord) -> Result<()> {
         let mut line = serde_json::to_string(record).context("encode a line of the journal")?;
         let chain = file_digests::short([self.chain.as_bytes(), line.as_bytes()]);
@@ -49,11 +49,11 @@ impl JournalWriter {
 pub(crate) struct Journal {
     /// Records of the intact lines.
     pub(crate) records: Vec<JournalRecord>,
-    /// Damaged lines, by number from 1, with a sentence for each.
+    /// Damaged lines, each with its number, starting at 1, and a sentence.
     pub(crate) damaged: Vec<(usize, String)>,
-    /// Sentence about an incomplete last line, which means that the writer was killed.
+    /// Sentence about an incomplete last line. Such a line means that the writer was killed.
     pub(crate) torn: Option<String>,
-    /// True if lines have a chain. The run then has checksums.
+    /// True if the lines have a chain. The run then also has checksums.
     pub(crate) chained: bool,
     /// Chain that the next line continues.
     pub(crate) chain: String,
@@ -75,8 +75,8 @@ impl Journal {
             Err(e) => return Err(e).with_context(|| format!("read {}", path.display())),
         };
         let mut journal = Journal::default();
-        // Chains that the next line may continue. `None` if they are unknown after the previous
-        // line.
+        // Chains that the next line may continue. `None` if the previous line does not determine
+        // them.
         let mut before = Some(vec![String::new()]);
         for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let place = format!("{} line {}", path.display(), index + 1);
@@ -115,8 +115,8 @@ struct Line {
 }
 
 impl Line {
-    /// Parses a line. `before` are the chains that it may continue, or `None` to allow any chain.
-    /// `chained` is true if an earlier line had one.
+    /// Parses a line. `before` contains the chains that the line may continue, or is `None` to
+    /// allow any chain. `chained` is true if an earlier line had a chain.
     fn read(line: &[u8], before: Option<&[String]>, chained: bool) -> Line {
         let parsed = || serde_json::from_slice(line).map_err(|e: serde_json::Error| e.to_string());
         let Some((body, stated)) = split(line) else {
@@ -125,8 +125,8 @@ impl Line {
                 (true, Ok(_)) => Err("the line has no chain to the line before it".to_owned()),
                 (_, record) => record,
             };
-            // A line of an earlier version is followed by another line without a chain, or by the
-            // first line with a chain.
+            // A line without a chain is followed either by another such line, or by the first line
+            // with a chain.
             let after = record.is_ok().then(|| vec![String::new()]);
             return Line {
                 record,
@@ -237,8 +237,8 @@ mod tests {
         assert!(!of(&[0, 2, 1, 3]).1.is_empty());
     }
 
-    /// For every changed byte of a journal, the lines that are read were written like that, and the
-    /// change is reported.
+    /// Changes every byte of a journal in turn. All lines that are still read must be unchanged,
+    /// and the change must be reported.
     #[test]
     fn no_changed_byte_passes() {
         let text = text();

@@ -1,5 +1,5 @@
-//! Writes JSON without negative zeros. The sum of no numbers is a negative zero, and `-0.0` would
-//! look like a measured value.
+//! Writes JSON without negative zeros. In Rust, the sum of no numbers is a negative zero, and
+//! `-0.0` would look like a measured value.
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
@@ -21,7 +21,7 @@ pub fn compact<T: Serialize + ?Sized>(out: impl Write, value: &T) -> serde_json:
     value.serialize(&mut Serializer::with_formatter(out, formatter))
 }
 
-/// Returns a value as the tree that a reader would get.
+/// Returns a value as the JSON tree that a reader of the file would get.
 pub fn tree<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<serde_json::Value> {
     serde_json::from_slice(&pretty(value)?)
 }
@@ -29,7 +29,7 @@ pub fn tree<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<serde_json::
 /// Formatter that writes zeros without a sign.
 struct WithoutNegativeZero<F>(F);
 
-/// Methods that call the inner formatter.
+/// Methods that only call the inner formatter.
 macro_rules! same {
     ($($method:ident($($name:ident: $type:ty),*);)+) => {
         $(fn $method<W>(&mut self, out: &mut W $(, $name: $type)*) -> io::Result<()>

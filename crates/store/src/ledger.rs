@@ -1,10 +1,10 @@
 //! Collects the checksums of a run's files from the records that contain them.
 //!
-//! The journal contains the checksums of the study, the plan, additions to it, each `finding.json`,
-//! files added to a trial after its end, and `findings.json`. A `finding.json` contains those of
-//! its trial's files, and `findings.json` those of all files again. So the loss of a journal line
-//! or of a file does not affect the others. The lines of the journal are chained, so changing only
-//! one of them is detected.
+//! The journal contains the checksums of the study, the plan, additions to the plan, each
+//! `finding.json`, files added to a trial after its end, and `findings.json`. A `finding.json`
+//! contains the checksums of its trial's files, and `findings.json` repeats the checksums of all
+//! files. So the loss of a journal line or of a file does not affect the others. The lines of the
+//! journal are chained, so changing only one of them is detected.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::file_digests::{self, Damage, Depth, FileSum, Sums};
@@ -25,14 +25,14 @@ pub(crate) struct Ledger {
     pub(crate) findings: BTreeMap<usize, TrialFinding>,
     /// Damaged findings.
     pub(crate) damages: Vec<Damage>,
-    /// Findings without a checksum, with a sentence for each.
+    /// Findings without a checksum, with a sentence about each.
     pub(crate) notes: Vec<String>,
     /// True if the run has checksums. Runs of earlier versions have none.
     pub(crate) summed: bool,
 }
 
 impl Ledger {
-    /// Reads the checksums and the findings of the trials. `listed` are the checksums in
+    /// Reads the checksums and the findings of the trials. `listed` contains the checksums in
     /// `findings.json`, if that file is intact.
     pub(crate) fn read(
         run: &Path,
@@ -111,7 +111,8 @@ impl Ledger {
     }
 }
 
-/// Returns the checksum of `findings.json` in the journal. `None` while the journal has none.
+/// Returns the checksum of `findings.json` that the journal contains. `None` if it does not contain
+/// one yet.
 pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
     let mut lines = journal.iter().rev();
     lines.find_map(|line| match &line.event {
@@ -121,7 +122,7 @@ pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
     })?
 }
 
-/// Returns the prefix of the paths of the files of a trial.
+/// Returns the path prefix of a trial's files.
 pub(crate) fn prefix(slug: &str) -> String {
     format!("{}/{slug}/", file::TRIALS)
 }
@@ -131,7 +132,7 @@ pub(crate) fn finding_path(slug: &str) -> String {
     format!("{}{}", prefix(slug), file::FINDING)
 }
 
-/// Removes the files of a trial that will be repeated.
+/// Removes the entries of a trial that will be repeated.
 pub(crate) fn forget(sums: &mut Sums, slug: &str) {
     let prefix = prefix(slug);
     sums.retain(|path, _| !path.starts_with(&prefix));

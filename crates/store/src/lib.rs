@@ -1,14 +1,15 @@
-//! The only crate that knows the disk: directory of a run, record formats and versions, reading old
-//! runs.
+//! The only crate that reads and writes the files of runs: the folder of a run, record formats and
+//! their versions, and old runs.
 //!
 //! [`RunWriter`] creates `results/<study>/<stamp>/` and fills it in order of time. It writes the
 //! study and the plan before anything starts, a journal line before each change of state, and
-//! interval lines while a trial runs. Findings and report come last. [`Run`] reads it back,
-//! finished or not. Files that grow hold whole lines at every moment, so that a reader may follow
-//! them. Files that do not grow appear whole, by rename. Only this crate opens the files of a run.
+//! interval lines while a trial runs. Findings and report come last. [`Run`] reads the folder,
+//! whether the run is finished or not. Files that grow contain only whole lines at every moment, so
+//! that a reader may follow them. All other files are written under a temporary name and then
+//! renamed, so that they appear whole. Only this crate opens the files of a run.
 //!
-//! The files of a [`Run`] match their checksums, taken when each was complete. [`Run::open`]
-//! verifies them, and refuses a damaged run.
+//! The files of a [`Run`] match their checksums, which were computed when each file was complete.
+//! [`Run::open`] verifies them, and rejects a damaged run.
 
 mod acknowledged_writes;
 mod added_blocks;
@@ -81,7 +82,8 @@ pub use trial::TrialWriter;
 pub use unpack::take_in;
 pub use write::{RunWriter, figure_of, write_report, write_whole};
 
-/// Names of the files of a run. Writers and readers both use them, so that they cannot differ.
+/// Names of the files of a run. Writers and readers both use these constants, so that the names
+/// cannot differ.
 mod file {
     pub const STUDY: &str = "study.yaml";
     pub const PLAN: &str = "plan.json";

@@ -1,5 +1,5 @@
-//! The resources that were nearest their limits: readings of each trial, and explanations of the
-//! run. Both are parts of [`crate::record`].
+//! The resources that were nearest their limits, as readings of each trial and as explanations for
+//! the run. Both are parts of [`crate::record`].
 
 use analysis::VariantName;
 use analysis::limits::{Confidence, LimitKind, LimitReading, NodeUse};
@@ -12,30 +12,30 @@ measure::word_enum! {
     /// Part of a trial for which the resources were read.
     #[derive(Default)]
     pub enum LimitSpan {
-        /// The measured window.
+        /// The whole measured window.
         #[default]
         Window = "window",
-        /// The window up to the first fault.
+        /// The window up to the first fault of the trial.
         BeforeFaults = "before_faults",
         /// The time in which a fault was in effect.
         Fault = "fault",
         /// The first third of a window whose throughput drifted.
         First = "first_third",
-        /// The last third of that window.
+        /// The last third of a window whose throughput drifted.
         Last = "last_third",
     }
 }
 
 measure::word_enum! {
-    /// Event whose cause is sought.
+    /// Event for which cassay looks for a cause.
     #[derive(Default)]
     pub enum LimitEvent {
-        /// The load above which more load brings only more latency.
+        /// The load above which more load only increases latency.
         #[default]
         Knee = "knee",
         /// The result of a search.
         Peak = "peak",
-        /// The highest load of a ladder without a knee.
+        /// The highest load of a sweep without a knee.
         HighestLoad = "highest_load",
         /// A difference between two variants.
         Difference = "difference",
@@ -47,7 +47,7 @@ measure::word_enum! {
 }
 
 impl LimitEvent {
-    /// Returns true if a resource must have become full to explain it.
+    /// Returns true if only a resource that became full can explain the event.
     pub fn is_change(self) -> bool {
         matches!(
             self,
@@ -56,19 +56,20 @@ impl LimitEvent {
     }
 }
 
-/// Value of a resource at the place where it was nearest its limit.
+/// Value of a resource, at the place where the value was nearest its limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitReadingRecord {
     /// Resource: a row of the decision table, such as `cpu` or `commit_log_sync`.
     pub kind: LimitKind,
-    /// Node, host, device (`host1/vda`) or thread. Empty for the client.
+    /// Node, host, device (`host1/vda`) or thread that was measured. Empty for the client.
     #[serde(default)]
     pub place: String,
-    /// Value: a share of 1, a number, or a rate per second. The resource says which.
+    /// Value of the resource: a share of 1, a number, or a rate per second, depending on the
+    /// resource.
     pub value: f64,
     /// Value from which the resource counts as full.
     pub limit: f64,
-    /// True if it counts as full.
+    /// True if the resource counts as full.
     pub full: bool,
 }
 
@@ -96,14 +97,14 @@ impl From<LimitReadingRecord> for LimitReading {
     }
 }
 
-/// CPU of one node in the measured window.
+/// CPU use of one node in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeCpuRecord {
     /// Name of the node.
     pub node: String,
-    /// CPUs that its process kept busy.
+    /// Number of CPUs that the process of the node kept busy.
     pub used: f64,
-    /// CPUs that it may use.
+    /// Number of CPUs that the node may use.
     pub available: f64,
 }
 
@@ -127,20 +128,20 @@ impl From<NodeCpuRecord> for NodeUse {
     }
 }
 
-/// Resources in a part of a trial.
+/// Resources in the measured window of a trial, or in a part of that window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialLimitsRecord {
-    /// `window`, `before_faults`, `fault`, `first_third` or `last_third`.
+    /// Part of the trial: `window`, `before_faults`, `fault`, `first_third` or `last_third`.
     pub span: LimitSpan,
-    /// Number of the fault within the trial, from 1. Absent for other parts.
+    /// Number of the fault within the trial, starting at 1. Absent for other parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<usize>,
     /// One reading for each resource that the probes observed.
     pub readings: Vec<LimitReadingRecord>,
-    /// Resources that they did not observe.
+    /// Resources that the probes did not observe.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unobserved: Vec<LimitKind>,
-    /// CPU of each node, if it is known.
+    /// CPU use of each node for which it is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeCpuRecord>,
 }
@@ -150,17 +151,17 @@ pub struct TrialLimitsRecord {
 pub struct LimitCandidateRecord {
     /// Resource: a row of the decision table.
     pub kind: LimitKind,
-    /// Node, host, device or thread. Empty for the client.
+    /// Node, host, device or thread that was measured. Empty for the client.
     #[serde(default)]
     pub place: String,
-    /// Value at the event.
+    /// Value of the resource at the event.
     pub value: f64,
     /// Value from which the resource counts as full.
     pub limit: f64,
-    /// Value at the load below, or on the other side. Absent if there is none.
+    /// Value at the next lower load, or for the other variant. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<f64>,
-    /// `high`, `medium` or `low`: support for the statement by the reading alone.
+    /// `high`, `medium` or `low`: how strongly the reading alone supports the statement.
     pub confidence: Confidence,
     /// Experiment that changed this resource. Absent if the study did not ask for it, or if an
     /// earlier candidate was confirmed.
@@ -235,41 +236,41 @@ impl ExperimentRecord {
     }
 }
 
-/// Explanation of one event: the resources that were full at it.
+/// Explanation of one event, with the resources that were full at that time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LimitRecord {
-    /// `knee`, `peak`, `highest_load`, `difference`, `fault` or `drift`.
+    /// Event: `knee`, `peak`, `highest_load`, `difference`, `fault` or `drift`.
     pub event: LimitEvent,
-    /// Variant at the event; of a difference, the slower one.
+    /// Variant at the event. For a difference, this is the slower variant.
     pub variant: VariantName,
-    /// Load at the event.
+    /// Load at which the event occurred.
     #[serde(default, with = "crate::point")]
     pub point: Option<Point>,
-    /// Variant of the other side of a difference.
+    /// The faster variant of a difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<VariantName>,
-    /// Number of the trial of a fault or a drift.
+    /// Number of the trial in which the fault or the drift occurred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<usize>,
-    /// Number of the fault within this trial, from 1.
+    /// Number of the fault within this trial, starting at 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<usize>,
     /// Full resources, the most likely limit first. Empty if no observed resource was full.
     pub candidates: Vec<LimitCandidateRecord>,
-    /// Resource nearest its limit, if none was full. Absent if none was observed.
+    /// Resource nearest its limit, if no resource was full. Absent if no resource was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<LimitCandidateRecord>,
     /// Resources that could not be observed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unobserved: Vec<LimitKind>,
-    /// CPU of each node at the event.
+    /// CPU use of each node at the event.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeCpuRecord>,
-    /// Sentence that says it.
+    /// Sentence that states the explanation.
     pub says: String,
 }
 
-/// Returns the name of a resource in a table.
+/// Returns the name of a resource for a table.
 pub fn limit_name(kind: LimitKind) -> &'static str {
     match kind {
         LimitKind::Client => "client",
@@ -302,7 +303,7 @@ pub fn limit_name(kind: LimitKind) -> &'static str {
     }
 }
 
-/// Returns a value or a limit in the unit of its resource.
+/// Formats a value or a limit in the unit of its resource.
 pub fn limit_value(kind: LimitKind, value: f64) -> String {
     match kind.row().unit {
         "ratio" => format!("{} %", short(value * 100.0, 2)),

@@ -1,8 +1,8 @@
 //! Reads the histograms of a trial's measured window from its logs.
 //!
-//! Each of the two clocks has two logs: one for all values, and one for the lower bounds among
-//! them. A percentile of several trials comes from the sum of their histograms. Invariant: for one
-//! trial, they cover the same operations as the percentiles in its finding.
+//! Latency and service time each have two logs: one for all values, and one for the lower bounds
+//! among them. A percentile of several trials comes from the sum of their histograms. Invariant:
+//! for one trial, the histograms cover the same operations as the percentiles in its finding.
 
 use crate::hlog::{Entry, HlogReader};
 use crate::record::TrialFinding;
@@ -11,10 +11,11 @@ use anyhow::Result;
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
-/// Histograms of the measured window, which can be added over several trials.
+/// Histograms of the measured window, which can be summed over several trials.
 #[derive(Clone, Debug, Default)]
 pub struct WindowHistograms {
-    /// All whole operations together. A part of an operation is only in its own kind.
+    /// Histogram of all kinds together. A kind that is part of another kind's operations is left
+    /// out.
     pub all: Times,
     /// Histograms by kind of operation.
     pub kinds: BTreeMap<String, Times>,
@@ -34,7 +35,7 @@ impl WindowHistograms {
         let censored = match which {
             HistogramKind::Latency => HistogramKind::LatencyCensored,
             HistogramKind::Service => HistogramKind::ServiceCensored,
-            // These are not times of successes, so they have no log of lower bounds.
+            // Values that are not times of successes have no log of lower bounds.
             other => return self.add_log(trial, other, false, finding),
         };
         if let Some(log) = trial.window_log()? {
@@ -100,23 +101,24 @@ impl WindowHistograms {
     }
 }
 
-/// Returns start and end of a trial's measured window, in seconds since its start line. `None` if
-/// the trial ended before it.
+/// Returns start and end of a trial's measured window, in seconds since the trial's start line.
+/// `None` if the trial ended before the window.
 pub(crate) fn measured(finding: &TrialFinding) -> Option<[f64; 2]> {
     let mut phases = finding.phases.iter();
     let measured = phases.find(|phase| phase.name == "measure")?;
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
 }
 
-/// Returns the tag of a kind in the log of the window: `latency.read`, `latency-censored.read`.
+/// Returns the tag of a kind in the log of the window, such as `latency.read` or
+/// `latency-censored.read`.
 pub(crate) fn tag_of(which: HistogramKind, kind: &str) -> String {
     let name = which.file_name();
     format!("{}.{kind}", name.strip_suffix(".hlog").unwrap_or(name))
 }
 
-/// Returns the kind of a tag. Within the window the tag is the kind. In other phases, the phase
-/// comes before the kind. Runs of version 0.0 have `drain.` before it for operations that ended in
-/// the drain.
+/// Returns the kind of a tag. In the measured population, the tag is the kind. In other phases, the
+/// name of the phase precedes the kind. In runs of version 0.0, `drain.` precedes the kind of
+/// operations that ended in the drain.
 fn kind_of<'t>(tag: &'t str, finding: &TrialFinding) -> Option<&'t str> {
     let kind = tag.strip_prefix("drain.").unwrap_or(tag);
     finding.kinds.contains_key(kind).then_some(kind)
@@ -176,7 +178,7 @@ mod tests {
             (20, 20)
         );
         assert!(window.all.all().min_ns() >= 3_000 && window.all.all().max_ns() < 5_010);
-        // A second block is added to it. Percentiles are never combined.
+        // A second block is added to the histograms. Percentiles themselves are never combined.
         window.add(&trial, HistogramKind::Latency, &finding).unwrap();
         assert_eq!(window.all.all().count(), 40);
     }

@@ -2,9 +2,10 @@
 //! time.
 //!
 //! The lines of intervals have separate percentiles for each kind, and percentiles cannot be added.
-//! A day has half a million histograms of 290 kB. So it does not decode a line to a histogram, but
-//! adds it to the counts of an interval ([`Buckets`]). Invariant: the figures equal those of
-//! [`convert::times_ms`](crate::convert::times_ms) for the sum of the same histograms.
+//! A day has half a million histograms of 290 kB. So this module does not decode each line to a
+//! histogram, but adds the line to the counts of an interval ([`Buckets`]). Invariant: the figures
+//! equal those of [`convert::times_ms`](crate::convert::times_ms) for the sum of the same
+//! histograms.
 
 use crate::buckets::Buckets;
 use crate::hlog::{Entry, HlogReader, V2Room};
@@ -12,13 +13,13 @@ use crate::record::QuantilesRecord;
 use anyhow::Result;
 use std::iter::Peekable;
 
-/// Prefixes of tags outside the measured population.
+/// Tag prefixes of operations outside the measured population.
 const PHASES: [&str; 5] = ["warmup.", "drain.", "load.", "verify.", "measure."];
-/// Difference of start times below which lines belong to one interval, s. Start times have three
-/// digits.
+/// Two lines belong to the same interval if their start times differ by less than this, s. Start
+/// times have three decimals.
 const SAME_S: f64 = 0.0011;
 
-/// Intervals of a log, with all kinds of each merged.
+/// Intervals of a log. In each interval, all kinds are merged.
 pub struct MergedKinds {
     all: Peekable<HlogReader>,
     censored: Peekable<HlogReader>,
@@ -29,8 +30,8 @@ pub struct MergedKinds {
 }
 
 impl MergedKinds {
-    /// Reads the log of all values and the log of the lower bounds. Leaves out kinds in `parts`,
-    /// since they are parts of other operations.
+    /// Reads the log of all values and the log of the lower bounds. Leaves out the kinds in
+    /// `parts`, because they are parts of other operations.
     pub(crate) fn new(all: HlogReader, censored: HlogReader, parts: &[String]) -> MergedKinds {
         MergedKinds {
             all: all.peekable(),
@@ -79,8 +80,8 @@ impl MergedKinds {
     }
 }
 
-/// Returns the next line, if it belongs to the interval that begins at `start_s`. A damaged line
-/// belongs to every interval.
+/// Returns the next line if it belongs to the interval that begins at `start_s`. A damaged line is
+/// always returned.
 fn next_of(log: &mut Peekable<HlogReader>, start_s: f64) -> Result<Option<Entry>> {
     let is_of_it = |entry: &Result<Entry>| match entry {
         Ok(entry) => entry.start_s < start_s + SAME_S,
@@ -90,8 +91,8 @@ fn next_of(log: &mut Peekable<HlogReader>, start_s: f64) -> Result<Option<Entry>
 }
 
 impl Iterator for MergedKinds {
-    /// Start of an interval in seconds since the trial's start line, to three digits, and the
-    /// figures of all kinds together. Leaves out intervals without a value.
+    /// Start of an interval in seconds since the trial's start line, to three decimals, and the
+    /// figures of all kinds together. Intervals without a value are left out.
     type Item = Result<(f64, QuantilesRecord)>;
 
     fn next(&mut self) -> Option<Result<(f64, QuantilesRecord)>> {
@@ -113,7 +114,7 @@ mod tests {
         histogram
     }
 
-    /// Reads the logs of one interval. Each entry is a kind.
+    /// Reads the logs of one interval. Each entry of `kinds` contains the histograms of one kind.
     fn read(kinds: &[(&str, Histogram, Histogram)], parts: &[&str]) -> Vec<(f64, QuantilesRecord)> {
         let folder = tempfile::tempdir().unwrap();
         let [all, some] = ["all.hlog", "some.hlog"].map(|name| folder.path().join(name));

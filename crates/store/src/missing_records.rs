@@ -1,4 +1,4 @@
-//! Records that are missing from a run. The run names them, so that a reader does not assume that
+//! Records that are missing from a run. The run lists them, so that a reader does not assume that
 //! they exist.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ measure::word_enum! {
         /// The logs of a node.
         #[default]
         Logs = "logs",
-        /// Readings of the probes on the host of a node, from the loss of that host on.
+        /// Readings of the probes on a node's host, from the time at which the host was lost.
         Readings = "readings",
     }
 }
@@ -28,13 +28,13 @@ pub struct GapRecord {
     /// Reason why it is missing.
     #[serde(default)]
     pub why: String,
-    /// Time at which the loss was detected, ns since 1970.
+    /// Time at which cassay detected the loss, ns since 1970.
     #[serde(default)]
     pub found_unix_ns: u64,
 }
 
 impl GapRecord {
-    /// Describes the gap: `the logs of node2 on db2 are lost: …`.
+    /// Describes the gap, such as `the logs of node2 on db2 are lost: …`.
     pub fn words(&self) -> String {
         let what = match self.what {
             GapKind::Logs => "the logs of",

@@ -1,28 +1,30 @@
-//! Names that become part of a path: of studies, trials, probes, nodes.
+//! Names that become part of a path: of studies, trials, probes and nodes.
 //!
-//! Invariants: no path built from a run's file leaves the run's folder, and none replaces a name
-//! that cassay uses itself. The same function checks a name when it is written and when it is read.
+//! Invariants: no path built from a name in a run's file leaves the folder of the run, and no such
+//! name replaces a name that cassay itself uses. The same function checks a name when it is written
+//! and when it is read.
 
 use anyhow::{Result, bail};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum length of a name, bytes. File systems allow 255, and some names get an ending.
+/// Maximum length of a name, bytes. File systems allow 255 bytes, and cassay appends an ending to
+/// some names.
 const BYTES_MAX: usize = 200;
 
-/// Names within a results folder that cassay uses itself.
+/// Names within a results folder that cassay itself uses.
 pub const RESERVED: [&str; 1] = [crate::file::LATEST];
 
 /// Name of one file or folder: letters, digits and `-_.+=`, not beginning with a dot.
 ///
-/// It has no separator, no `..` and no control character, so a path that ends with it remains in
-/// its folder.
+/// A name contains no separator, no `..` and no control character, so a path that ends with it
+/// remains in its folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(String);
 
 impl Name {
-    /// Checks `text`. `what` is the kind of name for the message.
+    /// Checks `text`. `what` is the kind of name, for the message.
     ///
     /// # Errors
     /// `text` is not the name of one file or folder.
@@ -41,7 +43,7 @@ impl Name {
     /// Checks the name of a study, whose folder is next to files that cassay names.
     ///
     /// # Errors
-    /// As [`Name::new`]; or it is one of [`RESERVED`].
+    /// As [`Name::new`], or the name is one of [`RESERVED`].
     pub fn for_study(text: &str) -> Result<Name> {
         let name = Name::new("study name", text)?;
         if RESERVED.contains(&text) {
@@ -53,12 +55,12 @@ impl Name {
         Ok(name)
     }
 
-    /// Returns the text of the name.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the path of this name in `folder`.
+    /// Returns the path of the file or folder with this name in `folder`.
     pub fn in_folder(&self, folder: &Path) -> PathBuf {
         folder.join(&self.0)
     }
@@ -78,14 +80,15 @@ pub(crate) fn slug<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
     Ok(text)
 }
 
-/// Returns the path of a file within a folder, if `text` is one: names of single files or folders
+/// Returns the path of a file within a folder. `text` consists of names of single files or folders
 /// with `/` between them.
 ///
 /// # Errors
 /// The path would leave the folder, or a part of it is not the name of one file or folder.
 pub(crate) fn inner_path(text: &str) -> Result<PathBuf> {
     let path = Path::new(text);
-    // Nodes choose the names of their log files, so the path must remain inside the folder.
+    // Nodes choose the names of their log files, so such a path must be checked to remain inside
+    // the folder.
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     if text.is_empty() || text.contains(char::is_control) || !path.components().all(plain) {
         bail!("{text:?} cannot be the path of a file within a run");

@@ -1,8 +1,8 @@
-//! Files with one JSON record a line (`*.ndjson`), which are written and read line by line.
+//! Files with one JSON record per line (`*.ndjson`), which are written and read line by line.
 //!
-//! A line is written with one call, so readers that follow the file see whole lines. A killed
-//! writer leaves at most one incomplete line, which is the last line and has no line break. Reading
-//! skips that line and reports it. A damaged line elsewhere is an error with file and line.
+//! Each line is written with one call, so readers that follow the file see whole lines. A killed
+//! writer leaves at most one incomplete line. It is the last line and has no line break. A reader
+//! skips and reports that line. A damaged line elsewhere is an error with file and line.
 
 use anyhow::{Context, Result, anyhow};
 use foreign::{FileKind, OpenFile};
@@ -13,8 +13,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Appends whole lines to one file. If a line could not be written whole (because the disk is
-/// full), it is removed again. Otherwise the next line would follow an incomplete one.
+/// Appends whole lines to one file. If only a part of a line could be written (because the disk is
+/// full), that part is removed again. Otherwise the next line would follow an incomplete one.
 #[derive(Debug)]
 pub(crate) struct LineWriter {
     file: File,
@@ -69,8 +69,8 @@ impl LineWriter {
         let written = write(&mut self.file, bytes);
         match written {
             Ok(()) => self.whole_bytes += bytes.len() as u64,
-            // The first error is the important one. If truncating also fails, readers of the file
-            // detect the incomplete line.
+            // The first error is the important one, so an error of truncating is ignored. Readers
+            // of the file then detect the incomplete line.
             Err(_) => _ = self.file.set_len(self.whole_bytes),
         }
         written.with_context(|| format!("append to {}", self.path.display()))
@@ -81,7 +81,7 @@ impl LineWriter {
         self.file.sync_data().with_context(|| format!("sync {}", self.path.display()))
     }
 
-    /// Returns the file, for locking.
+    /// Returns the file, so that the caller can lock it.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
@@ -112,7 +112,8 @@ pub struct Lines<T> {
 }
 
 impl<T: DeserializeOwned> Lines<T> {
-    /// Opens `path`. A missing file has no records, since the run ended before it was created.
+    /// Opens the file at `path`. A missing file has no records, because the run ended before it was
+    /// created.
     pub fn open(path: &Path) -> Result<Lines<T>> {
         let reader = match foreign::open(FileKind::Records, path) {
             Ok(file) => Some(BufReader::new(file)),
@@ -129,7 +130,8 @@ impl<T: DeserializeOwned> Lines<T> {
         })
     }
 
-    /// Returns, after the end, a sentence about an incomplete last line, if there was one.
+    /// Once the end was reached, returns a sentence about an incomplete last line, if there was
+    /// one.
     pub fn torn(&self) -> Option<&str> {
         self.torn.as_deref()
     }
@@ -211,8 +213,8 @@ mod tests {
         assert_eq!(torn, None);
     }
 
-    /// An incomplete line on a full disk damaged the next line, which was written when there was
-    /// space again.
+    /// On a full disk, an incomplete line once damaged the next line, which was written when there
+    /// was space again.
     #[test]
     fn a_line_that_was_written_by_half_is_taken_back() {
         let folder = tempfile::tempdir().unwrap();

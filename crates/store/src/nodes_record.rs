@@ -1,7 +1,7 @@
 //! Records of `trials/*/nodes.json`, which describe the actual hosts and nodes of one trial.
 //!
 //! The values come from the nodes themselves, after the last restart before the measured window. So
-//! the report shows the configuration in effect, not the requested one. Sizes are in bytes, shares
+//! reports show the configuration in effect, not only the requested one. Sizes are in bytes, shares
 //! are 0 to 1.
 
 mod machine;
@@ -14,7 +14,7 @@ pub use machine::{
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// `trials/NN-slug/nodes.json`.
+/// Content of `trials/NN-slug/nodes.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NodesRecord {
     /// Format number of the record: 1.
@@ -31,7 +31,7 @@ pub struct NodesRecord {
     /// Every setting that the study requests, with the value that each node reports.
     #[serde(default)]
     pub proofs: Vec<ProofRecord>,
-    /// Settings of the hosts that matter to the database, the worst of each host first.
+    /// Settings of the hosts that matter to the database. For each host, the worst come first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_settings: Vec<HostSettingRecord>,
     /// Topology of the machines of the hosts.
@@ -45,41 +45,41 @@ pub struct NodesRecord {
     pub unseen: Vec<String>,
 }
 
-/// A host.
+/// A host on which nodes ran.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HostRecord {
-    /// Name: `host1`. For an attached node, its address.
+    /// Name of the host, such as `host1`. For an attached node, the address of the node.
     pub name: String,
     /// Address of the host.
     #[serde(default)]
     pub address: String,
-    /// Name of the machine for ssh, with its type if the study states one. Absent for a
+    /// Name of the machine for ssh, with the machine type if the study states one. Absent for a
     /// simulated host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// Descriptions of limits, by name: `cpus`, `cpu_quota`, `cpu_weight`, `memory`, `link_rate`,
-    /// `link_delay`. Names without a limit are absent.
+    /// Descriptions of the limits of the host, by name: `cpus`, `cpu_quota`, `cpu_weight`,
+    /// `memory`, `link_rate`, `link_delay`. Names without a limit are absent.
     #[serde(default)]
     pub limits: BTreeMap<String, String>,
-    /// Size of its data volume, bytes. Absent if it has no volume of its own.
+    /// Size of the host's data volume, bytes. Absent if the host has no separate volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume_bytes: Option<u64>,
-    /// Used part of the volume when the nodes were read, before the measured window, bytes.
+    /// Used part of the data volume when the nodes were read, before the measured window, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume_used_bytes: Option<u64>,
 }
 
 measure::word_enum! {
-    /// Verdict on a setting of a host, the worst first.
+    /// Verdict on a setting of a host, in order from worst to best.
     #[derive(Default, PartialOrd, Ord)]
     pub enum SettingVerdict {
-        /// It costs performance or stability, or risks a loss.
+        /// The setting costs performance or stability, or risks a loss of data.
         Warning = "warning",
-        /// Another value is recommended, which matters in some cases.
+        /// Another value is recommended, but it matters only in some cases.
         Advice = "advice",
-        /// It could not be read.
+        /// The setting could not be read.
         NotTold = "not told",
-        /// It has the recommended value.
+        /// The setting has the recommended value.
         #[default]
         Ok = "ok",
     }
@@ -90,28 +90,28 @@ measure::word_enum! {
 pub struct HostSettingRecord {
     /// Name of the host.
     pub host: String,
-    /// Name of the setting: `vm.max_map_count`, `limit.nofile`, `heap.size`.
+    /// Name of the setting, such as `vm.max_map_count`, `limit.nofile` or `heap.size`.
     pub setting: String,
     /// Node or device that has the setting. Empty for the host itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub on: String,
-    /// Value found, or the reason why it could not be read.
+    /// Value of the setting, or the reason why it could not be read.
     pub value: String,
     /// Recommended value.
     pub wanted: String,
-    /// `ok`, `advice`, `warning` or `not told`.
+    /// Verdict on the setting: `ok`, `advice`, `warning` or `not told`.
     pub verdict: SettingVerdict,
     /// Reason for the recommendation. Empty if the setting is `ok`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Command that sets it. Empty if the setting is `ok`.
+    /// Command that sets the recommended value. Empty if the setting is `ok`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fix: String,
     /// Source of the recommendation. Empty if the setting is `ok`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// Check that Cassandra itself makes when it starts. Absent if there is none, or if the setting
-    /// is `ok`.
+    /// Check of this setting that Cassandra itself makes when it starts. Absent if there is no such
+    /// check, or if the setting is `ok`.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -120,17 +120,17 @@ pub struct HostSettingRecord {
     pub start_check: Option<String>,
 }
 
-/// A node.
+/// A node of the target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeRecord {
-    /// Name: `node1`. For an attached node, its address.
+    /// Name of the node, such as `node1`. For an attached node, its address.
     pub name: String,
-    /// Name of its host.
+    /// Name of the node's host.
     #[serde(default)]
     pub host: String,
-    /// Address and port for CQL.
+    /// Address and port of the node for CQL.
     pub address: String,
-    /// Version of Cassandra. Empty if unknown.
+    /// Version of Cassandra on the node. Empty if unknown.
     #[serde(default)]
     pub version: String,
     /// Data center of the node.
@@ -139,16 +139,16 @@ pub struct NodeRecord {
     /// Rack of the node.
     #[serde(default)]
     pub rack: String,
-    /// State as in nodetool, such as `UN`. Empty if unknown.
+    /// State of the node as in nodetool, such as `UN`. Empty if unknown.
     #[serde(default)]
     pub state: String,
-    /// Size of its SSTables, bytes. Absent if unknown.
+    /// Size of the node's SSTables, bytes. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_bytes: Option<u64>,
-    /// Number of its tokens.
+    /// Number of tokens of the node.
     #[serde(default)]
     pub tokens: usize,
-    /// Its share of the keyspace's data: 1.0 is a whole copy.
+    /// Share of the keyspace's data on the node: 1.0 is a whole copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owns: Option<f64>,
     /// Rows of `system_views.settings`, by name.
@@ -162,7 +162,7 @@ pub struct NodeRecord {
     pub jvm: BTreeMap<String, String>,
 }
 
-/// Reads settings. Older lines of the journal have null for settings that could not be read.
+/// Reads settings. In older lines of the journal, settings that could not be read are null.
 fn settings<'de, D>(from: D) -> Result<BTreeMap<String, String>, D::Error>
 where
     D: Deserializer<'de>,
@@ -175,31 +175,31 @@ where
 pub struct ProofRecord {
     /// Name of the node.
     pub node: String,
-    /// Name of the setting: `commitlog_sync`, `-XX:MaxHeapSize`, `cpus`.
+    /// Name of the setting, such as `commitlog_sync`, `-XX:MaxHeapSize` or `cpus`.
     pub key: String,
     /// Value that the study requests.
     pub wanted: String,
     /// Value in effect; `not shown` if the node does not report it.
     pub effective: String,
-    /// Source of that value: `system_views.settings`, `VM.flags`.
+    /// Source of the value in effect, such as `system_views.settings` or `VM.flags`.
     pub source: String,
     /// True if the node reported the requested value. In records without an outcome, it is also
     /// true if no value was shown.
     pub holds: bool,
-    /// `in_effect`, `not_in_effect` or `not_shown`. Absent in older records.
+    /// Outcome of the check: `in_effect`, `not_in_effect` or `not_shown`. Absent in older records.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub outcome: Option<ProofOutcome>,
-    /// Reason why no value was shown.
+    /// Reason why the node does not report a value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
 
 measure::word_enum! {
-    /// Result of checking that a requested setting is in effect.
+    /// Result of checking whether a requested setting is in effect.
     #[derive(PartialOrd, Ord)]
     pub enum ProofOutcome {
         /// The node reported the requested value.
@@ -212,10 +212,10 @@ measure::word_enum! {
 }
 
 impl ProofRecord {
-    /// Text that replaces a value in effect which the node does not report.
+    /// Text that stands in place of the value in effect if the node does not report it.
     pub const NOT_SHOWN: &'static str = "not shown";
 
-    /// Returns the outcome, also for older records.
+    /// Returns the outcome of the check, also for older records.
     pub fn outcome(&self) -> ProofOutcome {
         match (self.outcome, self.holds) {
             (Some(outcome), _) => outcome,
@@ -226,12 +226,12 @@ impl ProofRecord {
     }
 }
 
-/// Data at the start of a trial: the snapshot, and the method of restoring it.
+/// Data with which a trial started: the snapshot, and the method of restoring it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DataRecord {
     /// Name of the restored snapshot.
     pub snapshot: String,
-    /// Method: `online` (import) or `offline` (swap).
+    /// Method of restoring: `online` (import) or `offline` (swap).
     pub how: String,
     /// Duration of the restore on all nodes, s.
     pub seconds: f64,
@@ -242,47 +242,48 @@ pub struct DataRecord {
     /// Fingerprint of the SSTables of each node, equal to that of the snapshot.
     #[serde(default)]
     pub fingerprints: BTreeMap<String, String>,
-    /// Page cache: `kept` or `dropped`.
+    /// State of the page cache after the restore: `kept` or `dropped`.
     pub page_cache: String,
 }
 
-/// A probe and its cost.
+/// A probe, with its cost.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProbeRecord {
-    /// Name: `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, `others`, or the file of an
-    /// import. `agent` is the transfer of an agent's readings, whose own probes have records of
-    /// their own.
+    /// Name of the probe: `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, `others`, or the file
+    /// of an import. `agent` is the transfer of an agent's readings; the probes of the agent have
+    /// separate records.
     pub probe: String,
-    /// Host or node that it sampled. Empty if it sampled all.
+    /// Host or node that the probe sampled. Empty if it sampled all.
     #[serde(default)]
     pub place: String,
     /// Time between two samples, s.
     pub period_s: f64,
     /// Number of samples.
     pub looks: u64,
-    /// Samples that were skipped because an earlier sample took too long, or the machine was busy.
+    /// Number of samples that were skipped because an earlier sample took too long, or because the
+    /// machine was busy.
     #[serde(default)]
     pub missed: u64,
-    /// Number of values that it read.
+    /// Number of values that the probe read.
     pub values: u64,
-    /// CPU time of its samples in cassay and its agents, s.
+    /// CPU time that samples of the probe took in cassay and its agents, s.
     pub cpu_s: f64,
     /// Duration of the longest sample, s.
     pub longest_s: f64,
-    /// Error bound of the times of its readings, s. Absent if they come from the controller's
-    /// clock.
+    /// Error bound of the times of the probe's readings, s. Absent if the times come from the
+    /// controller's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_bound_s: Option<f64>,
-    /// Problems, each once.
+    /// Problems of the probe, each once.
     #[serde(default)]
     pub problems: Vec<String>,
 }
 
-/// A phase of a trial with its actual times.
+/// A phase of a trial, with the actual times of its start and end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTimeRecord {
-    /// Name: `target`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`, `warmup`,
-    /// `measure`, `drain` or `verify`.
+    /// Name of the phase: `target`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`,
+    /// `warmup`, `measure`, `drain` or `verify`.
     pub name: String,
     /// Start of the phase, s since the trial's start line.
     pub from_s: f64,

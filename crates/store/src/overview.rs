@@ -1,13 +1,13 @@
 //! Summaries of a long trial for a report page: `overview.json`, `series.ndjson` and `window.hlog`,
 //! next to the raw lines that they summarize.
 //!
-//! A trial of a day has five gigabytes of lines, and a page shows only a few hundred places of a
+//! A trial of a day has five gigabytes of lines, but a page shows only a few hundred points of a
 //! series. So each series is kept as [`Bins`] while the lines are written, in constant memory.
-//! Invariants: the same lines give the same overview, both while they are written and from the
-//! files. It contains the smallest and the largest value of every stretch. The histograms of the
-//! window are the sums of its logs.
+//! Invariants: the overview is the same whether it is built while the lines are written or later
+//! from the files. It contains the smallest and the largest value of every bin. The histograms of
+//! the window are the sums of its logs.
 //!
-//! A place holds a count, a mean and two extremes as 32-bit floats, whose seven digits are enough
+//! A bin contains a count, a mean and two extremes as 32-bit floats, whose seven digits are enough
 //! for drawing. The findings are in `finding.json`, with all digits.
 
 mod builder;
@@ -22,88 +22,89 @@ use measure::Known;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Name of the successes of a kind, in [`KindOverviewRecord::figures`].
+/// Name of the number of successes of a kind, in [`KindOverviewRecord::figures`].
 const OK: &str = "ok";
-/// Total length of the intervals of a place.
+/// Name of the total length of the intervals in a bin.
 const SECONDS: &str = "seconds";
-/// Prefix of the names of failures.
+/// Name prefix of the numbers of failures.
 const ERRORS: &str = "errors.";
-/// Percentiles of which a place shows the worst value.
+/// Percentiles for which a bin shows the worst value.
 const WORST: [&str; 3] = ["p50_ms", "p99_ms", "max_ms"];
-/// The client's own figures.
+/// Names of the client's own figures.
 const CLIENT: [&str; 3] = ["cpu_share", "hiccup_ms_max", "quiet_ms"];
-/// CPU time that other programs used on the client's machine, a series of the probe `others`.
+/// Name of the series with the CPU time that other programs used on the client's machine. Its probe
+/// is `others`.
 pub(crate) const CPU_OTHERS: &str = "cpu.others";
 
-/// `overview.json`: series of a trial over time, and the series that its probes wrote.
+/// `overview.json`: series of a trial over time, and the list of series that probes wrote.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OverviewRecord {
     /// Format number of the record: 1.
     pub format: u32,
-    /// Length of a place, seconds.
+    /// Length of a bin, seconds.
     pub width_s: f64,
-    /// Series of each kind, in the order of `intervals.ndjson`.
+    /// Series of each kind of operation, in the order of `intervals.ndjson`.
     pub kinds: Vec<KindOverviewRecord>,
     /// Series of the probes, as in `series.ndjson`.
     pub series: Vec<SeriesOverviewRecord>,
 }
 
-/// Series of one kind over time, or of `client`.
+/// Series of one kind of operation over time, or of `client`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct KindOverviewRecord {
     /// Kind of operation, or `client`.
     pub kind: String,
-    /// Places by name, packed as in [`OverviewBin`].
+    /// Bins of each series, by the name of the series, packed as in [`OverviewBin`].
     pub figures: BTreeMap<String, String>,
 }
 
-/// A series of a probe, in the measured window.
+/// A series of a probe, with its sum in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesOverviewRecord {
     /// Name of the probe.
     pub probe: String,
     /// Name of the series.
     pub name: String,
-    /// Node or host. Empty for the client.
+    /// Node or host that the series belongs to. Empty for the client.
     #[serde(default)]
     pub place: String,
     /// Unit of the values.
     pub unit: String,
-    /// Number of values in the window. It contains all stretches whose middle is in it.
+    /// Number of values in the window. A bin counts if its middle is in the window.
     pub count: u64,
-    /// Sum of these values.
+    /// Sum of the values in the window.
     pub sum: f64,
 }
 
-/// A line of `series.ndjson`, which is a whole series.
+/// A line of `series.ndjson`, which contains a whole series.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SeriesPlacesRecord {
     /// Name of the probe.
     pub probe: String,
     /// Name of the series.
     pub name: String,
-    /// Node or host. Empty for the client.
+    /// Node or host that the series belongs to. Empty for the client.
     #[serde(default)]
     pub place: String,
     /// Unit of the values.
     pub unit: String,
-    /// Length of a place, seconds.
+    /// Length of a bin, seconds.
     pub width_s: f64,
-    /// Places, packed as in [`OverviewBin`].
+    /// Bins of the series, packed as in [`OverviewBin`].
     pub places: String,
 }
 
-/// A series as consecutive places on the time axis.
+/// A series as consecutive bins on the time axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Places {
-    /// Length of a place, seconds.
+    /// Length of a bin, seconds.
     pub width_s: f64,
-    /// Places from second 0 on. Places without values have the count 0.
+    /// Bins from second 0 on. A bin without values has the count 0.
     pub places: Vec<OverviewBin>,
 }
 
 impl Places {
-    /// Unpacks places, and joins neighbours until each place is at least `least_s` long.
+    /// Unpacks bins, and joins neighbours until each bin is at least `least_s` long.
     fn unpack(width_s: f64, packed: &str, least_s: f64) -> Result<Places> {
         let places = places::unpack(packed)?;
         let mut together = 1;
@@ -121,10 +122,10 @@ impl Places {
 }
 
 impl SeriesPlacesRecord {
-    /// Returns the places, each at least `least_s` long.
+    /// Returns the bins, each at least `least_s` long.
     ///
     /// # Errors
-    /// The places are damaged.
+    /// The bins are damaged.
     pub fn unpacked(&self, least_s: f64) -> Result<Places> {
         Places::unpack(self.width_s, &self.places, least_s)
             .with_context(|| format!("read the places of {} of {}", self.name, self.place))
@@ -132,8 +133,9 @@ impl SeriesPlacesRecord {
 }
 
 impl OverviewRecord {
-    /// Returns the overview as interval lines, one for each place. Counts are added. Of percentiles
-    /// and of the client's figures, it keeps the worst. Each place is at least `least_s` long.
+    /// Returns the overview as interval lines, one line for each bin. Counts are summed. For
+    /// percentiles and the client's figures, the worst value is kept. Each bin is at least
+    /// `least_s` long.
     ///
     /// # Errors
     /// The overview is damaged.
@@ -148,12 +150,13 @@ impl OverviewRecord {
             }
             all.extend(joined_lines(&kind.kind, &figures));
         }
-        // The order is that of the lines on disk: all kinds of an interval, then the next interval.
+        // The lines have the order of the lines on disk: all kinds of an interval, then the next
+        // interval.
         all.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
         Ok(all)
     }
 
-    /// Returns the length of the overview, seconds. The last place may be partial.
+    /// Returns the length of the overview, seconds. The last bin may be partial.
     ///
     /// # Errors
     /// The overview is damaged.

@@ -1,4 +1,4 @@
-//! Serializes a point on the load axis: `{"threads": 28.0}`, or `{}` without a point.
+//! Serializes a point on the load axis, such as `{"threads": 28.0}`. A missing point is `{}`.
 
 use analysis::procedure::Point;
 use serde::de::Error;

@@ -1,16 +1,17 @@
-//! Throughput for its price, and the number of nodes for a requested capacity, in `findings.json`.
+//! Throughput in relation to its price, and the number of nodes for a requested capacity, in
+//! `findings.json`.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
 use serde::{Deserialize, Serialize};
 
-/// Throughput of a variant for its price: in its searches, at the primary point, or at its best
-/// point.
+/// Throughput of a variant in relation to its price. The throughput is that of its searches, of the
+/// primary point, or of its best point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PriceRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Price of its target per hour.
+    /// Price per hour of the variant's target.
     pub per_hour: f64,
     /// Currency of the price. Absent if the study states none.
     #[serde(
@@ -19,20 +20,21 @@ pub struct PriceRecord {
         skip_serializing_if = "Option::is_none"
     )]
     pub currency: Option<String>,
-    /// Load: the primary point of the comparisons, or the best point. `{}` for the results of
-    /// searches.
+    /// Load of the throughput: the primary point of the comparisons, or the best point. `{}` for
+    /// the results of searches.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// Successful operations for one unit of the currency.
+    /// Number of successful operations for one unit of the currency.
     pub ops_per_price: f64,
-    /// 95 % confidence interval of these operations, from the interval of the throughput. `null` if
-    /// the throughput has no interval.
+    /// 95 % confidence interval of the operations per unit of the currency, from the interval of
+    /// the throughput. `null` if the throughput has no interval.
     #[serde(default)]
     pub ci95: Option<[f64; 2]>,
-    /// Variant that it is compared with. Absent if there is none, as for the first variant.
+    /// Variant with which this one is compared. Absent for the first variant, and if there is no
+    /// other variant.
     #[serde(default, skip_serializing_if = "VariantName::is_none")]
     pub baseline: VariantName,
-    /// Operations for one unit of the currency ÷ those of the baseline.
+    /// Ratio of the operations for one unit of the currency to those of the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// 95 % confidence interval of the ratio: the interval of the throughputs, times the ratio of
@@ -48,17 +50,18 @@ pub struct CapacityRecord {
     pub variant: VariantName,
     /// Requested throughput, op/s.
     pub ops_per_s: f64,
-    /// Upper bound of p99 at that throughput, ms.
+    /// Upper bound of p99 at the requested throughput, ms.
     pub p99_ms: f64,
     /// Number of nodes that may fail at the same time.
     pub failures: u64,
-    /// Additional growth, as a share.
+    /// Expected additional growth of the throughput, as a share.
     pub growth: f64,
     /// Load of the busiest node ÷ mean load of a node, as the study states it.
     pub skew: f64,
     /// Number of copies of each row (replication factor).
     pub copies: u64,
-    /// Reason why there is no answer. All its figures are then absent. Absent with an answer.
+    /// Reason why the number of nodes is unknown. All its figures are then absent. Absent if the
+    /// number is known.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -68,26 +71,26 @@ pub struct CapacityRecord {
     /// Highest rate that the target reached with p99 within the bound, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_at: Option<f64>,
-    /// Number of nodes that reached this rate.
+    /// Number of measured nodes, which reached this rate together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes_measured: Option<u64>,
-    /// Lower end of the throughput of one node at that rate, op/s.
+    /// Throughput of one node at that rate, lower end of its interval, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_node: Option<f64>,
-    /// Number of nodes needed.
+    /// Number of nodes that the variant needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// Price of these nodes per hour. Absent if the variant has no price.
+    /// Price per hour of the nodes needed. Absent if the variant has no price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<f64>,
-    /// Currency of that price. Absent if the study states none.
+    /// Currency of the price. Absent if the study states none.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub currency: Option<String>,
-    /// Assumptions behind the number of nodes, with a sentence for each.
+    /// Assumptions behind the number of nodes, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
 }

@@ -1,9 +1,9 @@
-//! Published figures with the measured figures, in `findings.json`.
+//! Published figures next to the measured figures, in `findings.json`.
 
 use analysis::VariantName;
 use serde::{Deserialize, Serialize};
 
-/// Published figures and ratios, with the measured ratios.
+/// Published figures and ratios, next to the measured ratios.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PublishedRecord {
@@ -11,7 +11,7 @@ pub struct PublishedRecord {
     pub title: String,
     /// Address of the publication.
     pub link: String,
-    /// Hardware and versions of the absolute figures.
+    /// Hardware and versions with which the absolute figures were measured.
     pub system: String,
     /// Published ratios, with the measured ratios.
     pub ratios: Vec<PublishedRatioRecord>,
@@ -22,23 +22,23 @@ pub struct PublishedRecord {
     pub failures: Vec<PublishedFailureRecord>,
     /// Descriptions of published claims.
     pub claims: Vec<String>,
-    /// Facts that cannot be derived from the publication.
+    /// Information that cannot be derived from the publication.
     pub unknown: Vec<String>,
 }
 
-/// A published ratio, and the measured one.
+/// A published ratio, next to the measured ratio.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PublishedRatioRecord {
-    /// Subject of the ratio.
+    /// Subject of the ratio, as text.
     pub what: String,
-    /// The metric: `ops_per_s`, `latency_ms.p99`.
+    /// Metric of the ratio, such as `ops_per_s` or `latency_ms.p99`.
     pub metric: String,
     /// Variant whose value is divided.
     pub of: VariantName,
     /// Variant whose value is the divisor.
     pub to: VariantName,
-    /// Published range: the smallest and the largest ratio. Both are equal for a single ratio.
+    /// Smallest and largest published ratio. Both are equal if only one ratio was published.
     pub published: [f64; 2],
     /// Measured ratio. Absent if one of the variants was not measured, or if its value is a lower
     /// bound.
@@ -53,14 +53,14 @@ pub struct PublishedRatioRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PublishedFailureRecord {
-    /// Fault in the publication.
+    /// Fault as described in the publication.
     pub fault: String,
-    /// Kinds of cassay's faults that correspond to it.
+    /// Kinds of cassay's faults that correspond to the published fault.
     pub beside: Vec<String>,
-    /// Variants of the study that it applies to. Absent if it applies to all.
+    /// Variants of the study that the claim applies to. Absent if it applies to all variants.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantName>,
-    /// Claim, as text.
+    /// Text of the claim.
     pub claim: String,
 }
 
@@ -68,14 +68,14 @@ pub struct PublishedFailureRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PublishedFigureRecord {
-    /// Table or figure that has it.
+    /// Table or figure of the publication that contains the row.
     pub place: String,
     /// Subject of the row.
     pub what: String,
     /// Requests in flight, for all clients together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<f64>,
-    /// Operations per second.
+    /// Published throughput, operations per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// Mean latency, ms.
@@ -91,7 +91,7 @@ pub struct PublishedFigureRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<f64>,
     /// Printed mean latency ÷ the mean latency that follows from requests in flight and throughput
-    /// by Little's law. Absent if one of the three was not printed.
+    /// by Little's law. Absent if any of these three figures was not printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_by_little: Option<f64>,
 }

@@ -1,15 +1,15 @@
 //! Mean and quantiles, in memory and in files.
 //!
-//! Invariants: in memory, each figure states whether it is only a lower bound, so that it is never
-//! compared as a plain number. In a file it is a number, and a list next to the figures names the
-//! lower bounds.
+//! Invariants: in memory, each figure states whether it is only a lower bound, so that code cannot
+//! compare such a figure as a plain number. In a file, each figure is a number, and a separate list
+//! names those that are lower bounds.
 
 use measure::Known;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Mean and quantiles in milliseconds. In files the figures are numbers, and `at_least` names those
-/// that are lower bounds: `["p999", "max"]`.
+/// Mean and quantiles in milliseconds. In files, the figures are numbers, and `at_least` names
+/// those that are lower bounds, such as `["p999", "max"]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "InFile", into = "InFile")]
 pub struct QuantilesRecord {
@@ -27,12 +27,12 @@ pub struct QuantilesRecord {
     pub p999: Known,
     /// Largest value.
     pub max: Known,
-    /// 95 % confidence intervals, by field name: `{"p99": [3.1, 3.4]}`. A quantile with too few
-    /// values above it (under 100) has none.
+    /// 95 % confidence intervals, by field name: `{"p99": [3.1, 3.4]}`. A quantile with fewer than
+    /// 100 values above it has no interval.
     pub ci95: BTreeMap<String, [f64; 2]>,
-    /// Names of the intervals that depend on one to four incidents.
+    /// Names of the figures whose intervals depend on one to four incidents.
     pub few_incidents: Vec<String>,
-    /// Number of values that are lower bounds: operations that the client gave up, or never sent.
+    /// Number of values that are lower bounds: operations that the client gave up or never sent.
     pub censored: u64,
 }
 
@@ -58,7 +58,7 @@ struct InFile {
 }
 
 impl QuantilesRecord {
-    /// Returns the figures with their names in files, requirements and published ratios.
+    /// Returns the figures with the names that files, requirements and published ratios use.
     fn figures(&self) -> [(&'static str, Known); 6] {
         [
             ("p50", self.p50),
@@ -70,7 +70,7 @@ impl QuantilesRecord {
         ]
     }
 
-    /// Returns the figure of this name. `None` if there is no such figure.
+    /// Returns the figure with this name. `None` if there is no such figure.
     pub fn figure(&self, name: &str) -> Option<Known> {
         let named = |(its, figure): (&str, Known)| (its == name).then_some(figure);
         self.figures().into_iter().find_map(named)

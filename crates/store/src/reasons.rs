@@ -1,8 +1,8 @@
-//! Results of the validity rules and reasons of verdicts, with their numbers: parts of
+//! Results of the validity rules and reasons of verdicts, with their numbers. Both are parts of
 //! [`crate::record::FindingsRecord`].
 //!
-//! Runs of earlier versions have their reasons only as sentences. Only this file reads a rule from
-//! a sentence. All others use [`TrialFinding::reasons_as_data`].
+//! Runs of earlier versions contain their reasons only as sentences. Only this file derives a rule
+//! from a sentence. All other code uses [`TrialFinding::reasons_as_data`].
 
 use crate::record::{FindingsRecord, RuleOutcome, TrialFinding};
 use analysis::rules::{Measurement, Quantity, Rule, title};
@@ -12,13 +12,13 @@ use std::borrow::Cow;
 /// Result of one validity rule.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuleRecord {
-    /// Name of the rule: `V1` to `V21`.
+    /// Name of the rule, from `V1` to `V21`.
     pub rule: String,
-    /// `pass`, `warn`, `fail` or `unknown`.
+    /// Outcome of the rule: `pass`, `warn`, `fail` or `unknown`.
     pub result: RuleOutcome,
     /// Observed value and limit, in words.
     pub detail: String,
-    /// Numbers of the detail. Those beyond their limits come first. Empty for rules without
+    /// Numbers in the detail. Those beyond their limits come first. Empty for rules without
     /// numbers, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<MeasurementRecord>,
@@ -27,44 +27,43 @@ pub struct RuleRecord {
 /// A number behind a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasurementRecord {
-    /// Measured quantity.
+    /// Quantity that was measured.
     pub quantity: Quantity,
-    /// Value, in `unit`. Its limits hold for the absolute value.
+    /// Value, in `unit`. The limits apply to the absolute value.
     pub value: f64,
-    /// Limit that the sentence states, in `unit`: the one to warn, or else the one to fail. Absent
-    /// if the rule has none for this value.
+    /// Limit that the sentence states, in `unit`: the limit to warn if there is one, or else the
+    /// limit to fail. Absent if the rule has no limit for this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
-    /// Limit from which on the rule fails, in `unit`. Absent if it does not fail by this value
-    /// alone.
+    /// Limit at which the rule fails, in `unit`. Absent if this value alone does not fail the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_limit: Option<f64>,
-    /// True if the limits are minima; other limits are maxima.
+    /// True if the limits are minima. Otherwise, they are maxima.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub minimum: bool,
-    /// Unit of the value and the limits: `share` (of 1), `s`, `operations`, ….
+    /// Unit of the value and the limits, such as `share` (of 1), `s` or `operations`.
     pub unit: String,
-    /// Client, node or kind of operation. Absent for the whole trial.
+    /// Client, node or kind of operation that the value belongs to. Absent for the whole trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
 
-/// Reason of a verdict.
+/// Reason for a verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReasonRecord {
-    /// Name of the rule: `V1` to `V21`. Absent if the reason is not a rule: the trial failed, or
-    /// the run was stopped.
+    /// Name of the rule, from `V1` to `V21`. Absent if the reason is not a rule, but a failed trial
+    /// or a stopped run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Worst result of the rule in the trials with this reason: `warn` or `fail`. Absent if the
     /// reason is not a rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<RuleOutcome>,
-    /// Numbers of the trials with this reason. Empty for a reason of the whole run, and for the
-    /// reasons of a trial itself.
+    /// Numbers of the trials to which the reason applies. Empty for a reason of the whole run, and
+    /// in the findings of a single trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<usize>,
-    /// Numbers of the sentence. Those beyond their limits come first.
+    /// Numbers in the sentence. Those beyond their limits come first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<MeasurementRecord>,
 }
@@ -106,15 +105,16 @@ impl From<&Rule> for ReasonRecord {
     }
 }
 
-/// Returns the numbers of a rule. JSON cannot hold one that is not finite.
+/// Returns the numbers of a rule. Leaves out numbers that are not finite, because JSON cannot
+/// contain them.
 fn numbers(rule: &Rule) -> Vec<MeasurementRecord> {
     let finite = rule.measured.iter().filter(|one| one.value.is_finite());
     finite.map(MeasurementRecord::from).collect()
 }
 
 impl TrialFinding {
-    /// Returns the reasons as data, in the order of their sentences. In runs of earlier versions
-    /// they have no numbers.
+    /// Returns the reasons as data, in the order of their sentences. For runs of earlier versions,
+    /// these reasons contain no numbers.
     pub fn reasons_as_data(&self) -> Cow<'_, [ReasonRecord]> {
         if self.reason_records.len() == self.reasons.len() {
             return Cow::Borrowed(&self.reason_records);
@@ -134,8 +134,8 @@ impl TrialFinding {
 }
 
 impl FindingsRecord {
-    /// Returns the reasons as data, in the order of their sentences. In runs of earlier versions
-    /// they have no numbers, and each has the trials whose own sentence it quotes.
+    /// Returns the reasons as data, in the order of their sentences. For runs of earlier versions,
+    /// these reasons contain no numbers. Their trials are those whose own sentences they quote.
     pub fn reasons_as_data(&self) -> Cow<'_, [ReasonRecord]> {
         if self.reason_records.len() == self.reasons.len() {
             return Cow::Borrowed(&self.reason_records);
@@ -160,7 +160,7 @@ impl FindingsRecord {
     }
 }
 
-/// Returns the rule of a sentence of an earlier version: `V18` of `V18: others used 33 %`.
+/// Returns the rule in a sentence of an earlier version, such as `V18` for `V18: others used 33 %`.
 fn rule_in(words: &str) -> Option<&str> {
     let rule = words.split(':').next()?;
     title(rule).map(|_| rule)
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use analysis::rules::{Evidence, Limits, OfferedLoad, judge};
 
-    /// Records as written before reasons had data.
+    /// Records of versions in which reasons were only sentences.
     fn earlier() -> FindingsRecord {
         let trial = |index: usize, reasons: &[&str]| TrialFinding {
             index,
@@ -229,7 +229,7 @@ mod tests {
         );
     }
 
-    /// The finding of a trial that sent 90 of 100 scheduled operations.
+    /// Returns the finding of a trial that sent 90 of 100 scheduled operations.
     fn judged() -> TrialFinding {
         let mut evidence = Evidence {
             offered: Some(OfferedLoad {

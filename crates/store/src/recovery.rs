@@ -1,4 +1,4 @@
-//! Effects of a fault on the load, and the recovery from it: a part of
+//! Effects of a fault on the load, and the recovery from the fault. They are a part of
 //! [`crate::record::FaultRecord`].
 //!
 //! Times are in seconds since the injection unless the comment names another start. Values that
@@ -17,15 +17,16 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecoveryRecord {
-    /// Length of the observation, s. It lasts until another fault began or the window ended.
+    /// Length of the observation, s. The observation lasts until another fault began or the window
+    /// ended.
     pub watched_s: f64,
-    /// True if another fault ended the observation, instead of the end of the window.
+    /// True if the observation ended because another fault began, not because the window ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut_by_fault: bool,
-    /// Other faults that were in force at the same time. All figures include their effects.
+    /// Other faults that were active at the same time. All figures include their effects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
-    /// Reasons for missing figures, with a sentence for each.
+    /// Reasons for missing figures, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
     /// Throughput in the intervals before the fault, op/s.
@@ -45,14 +46,14 @@ pub struct RecoveryRecord {
     pub p99: Option<Returns>,
     /// First sign of the fault for clients and for other nodes.
     pub noticed: NoticedRecord,
-    /// Intervals before the fault, which are the basis of the comparison.
+    /// Intervals before the fault, with which the later intervals are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<StretchRecord>,
-    /// Stretch from the injection until all nodes of the target were up again. If that was not
-    /// observed, it ends with the start of the healing or with the observation.
+    /// Period from the injection until all nodes of the target were up again. If that was not
+    /// observed, the period ends with the start of the healing or with the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub during: Option<StretchRecord>,
-    /// Stretch from that time on, until the observation ended.
+    /// Period from the end of `during` until the end of the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StretchRecord>,
     /// Hints of all nodes together. Absent if no probe read them.
@@ -61,14 +62,14 @@ pub struct RecoveryRecord {
     /// Bytes that were streamed to nodes during the observation. Absent if no probe read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streamed_bytes: Option<f64>,
-    /// `needed`, `not-needed` or `untold`. Absent if there is only one node.
+    /// Need for a repair: `needed`, `not-needed` or `untold`. Absent if there is only one node.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub repair: Option<RepairNeed>,
-    /// Reason why a repair is needed or not.
+    /// Reason why a repair is needed or not needed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repair_why: String,
 }
@@ -80,7 +81,7 @@ measure::word_enum! {
         /// From the injection until all nodes of the target were up again.
         #[default]
         Broken = "broken",
-        /// From that time on until the next fault or the end of the window.
+        /// The period after `broken`, until the next fault or the end of the window.
         After = "after",
     }
 }
@@ -89,13 +90,13 @@ measure::word_enum! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BaselineRecord {
-    /// Median of the intervals.
+    /// Median of the intervals before the fault.
     pub middle: f64,
     /// Share by which one interval may be worse and still count as normal. It is 0.05, or more if
     /// the intervals before the fault varied more.
     pub within: f64,
-    /// Share of the level within which the median of 30 s counts as normal: 0.05, or two standard
-    /// errors if that is more.
+    /// Share of the level within which the median of 30 s counts as normal. It is 0.05, or two
+    /// standard errors if that is more.
     pub near: f64,
     /// Number of intervals before the fault.
     pub intervals: usize,
@@ -108,38 +109,39 @@ pub struct NoticedRecord {
     /// Time until the end of the first interval in which clients could notice the fault, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_s: Option<f64>,
-    /// Sign in that interval: `connections_lost`, `errors`, `retries`, `throughput` or `p99`.
+    /// First sign that clients could notice: `connections_lost`, `errors`, `retries`, `throughput`
+    /// or `p99`.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub client_by: Option<ClientSymptom>,
-    /// Time until a probe first found that a node considers another node dead, s.
+    /// Time until a probe first observed that a node considers another node dead, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_s: Option<f64>,
-    /// Name of that other node.
+    /// Name of the node that considered another node dead.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub gossip_by: String,
-    /// Time between the first and the last such observation on other nodes, s.
+    /// Time between the first and the last observation on other nodes that the node is dead, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_away_s: Option<f64>,
 }
 
-/// A stretch of the window, for all kinds together.
+/// A period of the window, for all kinds of operations together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StretchRecord {
-    /// Total length of its intervals, s.
+    /// Total length of the intervals in the period, s.
     pub seconds: f64,
-    /// Operations that succeeded.
+    /// Number of operations that succeeded.
     pub ops: u64,
     /// Throughput: `ops` per second.
     pub ops_per_s: f64,
-    /// Latency from the intended start, of operations that ended in the stretch. Includes
-    /// successes, and lower bounds for operations that the client did not follow to their end.
+    /// Latency since the intended start, of operations that ended in the period. It covers
+    /// successes, and lower bounds of operations that the client stopped following.
     pub latency_ms: QuantilesRecord,
-    /// Operations that failed in the stretch, by kind and outcome.
+    /// Operations that failed in the period, by kind and outcome.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, BTreeMap<String, u64>>,
     /// Counters of the operations that ended in the period, by name. Zeros are omitted.
@@ -158,7 +160,7 @@ impl StretchRecord {
     }
 }
 
-/// A stretch of trials with a fault, compared with the same stretch of trials without faults. Both
+/// A period of trials with a fault, compared with the same period of trials without faults. Both
 /// have the same load, on the same data, in the same blocks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -167,12 +169,12 @@ pub struct WithoutFaultsRecord {
     pub variant: VariantName,
     /// Name of the variant without faults.
     pub without: VariantName,
-    /// Load of both sides.
+    /// Load of both variants.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// Number of the fault in the study's list, from 0.
+    /// Number of the fault in the study's list, starting at 0.
     pub fault: usize,
-    /// Kind of the fault: `node-pause`, ….
+    /// Kind of the fault, such as `node-pause`.
     pub kind: String,
     /// Target of the fault. Absent if it is not recorded.
     #[serde(
@@ -181,19 +183,19 @@ pub struct WithoutFaultsRecord {
         skip_serializing_if = "Option::is_none"
     )]
     pub place: Option<String>,
-    /// `broken`: from the injection until all nodes of the target were up again. `after`: from that
-    /// time on until the next fault or the end of the window.
+    /// Period: `broken` (from the injection until all nodes of the target were up again) or `after`
+    /// (from then on until the next fault or the end of the window).
     pub stretch: FaultStretch,
     /// Number of pairs of trials.
     pub blocks: usize,
-    /// Length of the stretch with the fault, for all blocks together, s.
+    /// Length of the period with the fault, for all blocks together, s.
     pub seconds: f64,
-    /// Throughput over all blocks together, op/s: without, with.
+    /// Throughput over all blocks together without the fault, and with it, op/s.
     pub ops_per_s: [f64; 2],
-    /// Operations that failed, all blocks together: without, with.
+    /// Number of failed operations in all blocks without the fault, and with it.
     pub failed: [u64; 2],
-    /// Comparisons by metric, with ÷ without. A metric has no comparison if one trial of a pair has
-    /// no value.
+    /// Comparisons by metric, with ÷ without the fault. A metric has no comparison if one trial of
+    /// a pair has no value.
     pub comparisons: Vec<ComparisonRecord>,
 }
 

@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 /// One requirement of one variant at one point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequirementRecord {
-    /// Metric, as in the study: `p99_ms`, `error_rate`, `ops_per_s`, `ratio`, ….
+    /// Metric as in the study, such as `p99_ms`, `error_rate`, `ops_per_s` or `ratio`.
     pub metric: RequiredMetric,
     /// Name of the variant.
     pub variant: VariantName,
-    /// Load; `{}` if the requirement belongs to no measured point.
+    /// Load of the point; `{}` if the requirement does not belong to a measured point.
     #[serde(default, with = "crate::point")]
     pub point: Option<Point>,
     /// Direction of the limit: `at_most` or `at_least`.
     pub bound: Bound,
     /// Limit of the value.
     pub limit: f64,
-    /// Measured value. Absent if there is none.
+    /// Measured value. Absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// True if the value is only a lower bound.
@@ -30,37 +30,37 @@ pub struct RequirementRecord {
     /// 95 % confidence interval of the value, which decides the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// `met`, `missed`, or `untold` if the interval contains the limit or does not exist.
+    /// Outcome: `met`, `missed`, or `untold` if the interval contains the limit or does not exist.
     pub outcome: RequirementResult,
     /// True if an `untold` outcome counts as missed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold_is_missed: bool,
-    /// Measured value of the metric itself if `value` is a ratio, op/s or ms: the geometric mean of
+    /// Value of the metric itself, op/s or ms, if `value` is a ratio. It is the geometric mean of
     /// the blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
-    /// Value of an earlier run that it is compared with, if it is compared with one.
+    /// Value of an earlier run with which the requirement compares, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<BesideRecord>,
     /// Measured and required value, as a clause. Empty in runs of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub clause: String,
-    /// Sentence with the same content, and the outcome.
+    /// Sentence about the measured and the required value, and the outcome.
     #[serde(default)]
     pub says: String,
 }
 
-/// Value of an earlier run.
+/// Value of an earlier run, as part of a requirement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BesideRecord {
     /// Study and stamp of the earlier run.
     pub run: String,
-    /// Value there, in the unit of `measured`. Their quotient is the ratio.
+    /// Value in the earlier run, in the unit of `measured`. The quotient of the two is the ratio.
     pub value: f64,
 }
 
 impl RequirementRecord {
-    /// Returns true if this requirement causes the exit code of a missed requirement.
+    /// Returns true if this requirement leads to the exit code for missed requirements.
     pub fn is_missed(&self) -> bool {
         match self.outcome {
             RequirementResult::Met => false,
@@ -69,7 +69,8 @@ impl RequirementRecord {
         }
     }
 
-    /// Returns the clause about it, or the whole sentence in a run of an earlier version.
+    /// Returns the clause about the requirement. For a run of an earlier version, returns the whole
+    /// sentence.
     pub fn in_short(&self) -> &str {
         match self.clause.as_str() {
             "" => self.says.trim_end_matches('.'),
@@ -77,7 +78,7 @@ impl RequirementRecord {
         }
     }
 
-    /// Returns true if its outcome is unknown and does not count as missed.
+    /// Returns true if the outcome is unknown and does not count as missed.
     pub fn is_open(&self) -> bool {
         self.outcome == RequirementResult::Untold && !self.untold_is_missed
     }

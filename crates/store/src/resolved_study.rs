@@ -1,5 +1,5 @@
 //! Records under `resolved` in `plan.json`: the study with every default filled in, for resuming
-//! and for the report.
+//! the run and for the report.
 //!
 //! Every field has a default, which means that the value was not recorded or not stated. The
 //! settings of a variant are a tree, as in the study.
@@ -15,17 +15,17 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResolvedRecord {
-    /// Path of the study's text.
+    /// Path of the file that contains the study.
     pub source: String,
     /// Name of the published figures that the report shows. `null` if the study names none.
     pub published: Option<String>,
-    /// Changes from the command line.
+    /// Changes that the command line made to the study.
     pub overrides: OverridesRecord,
     /// Number and order of the blocks.
     pub repeat: RepeatRecord,
-    /// Primary comparison, whose error level is not divided.
+    /// Primary comparison. Its error level is not shared with other comparisons.
     pub primary: PrimaryRecord,
-    /// Adapted settings, and differences of imports, with a sentence for each.
+    /// Adapted settings, and differences between imports and their originals, one sentence each.
     pub notes: Vec<String>,
     /// Settings of each variant, without the values of secrets.
     pub variants: Map<String, Value>,
@@ -40,7 +40,7 @@ pub struct ResolvedRecord {
     /// For each variant with faults, the variant without faults that it is compared with.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub without_faults: BTreeMap<VariantName, VariantName>,
-    /// Fields of other versions.
+    /// Fields that other versions wrote.
     #[serde(flatten)]
     pub others: Map<String, Value>,
 }
@@ -49,15 +49,15 @@ pub struct ResolvedRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlannedFaultRecord {
-    /// Kind of the fault: `node-pause`, ….
+    /// Kind of the fault, such as `node-pause`.
     pub kind: String,
-    /// Target: `node2`, `host1 from host2 and host3`.
+    /// Target of the fault, such as `node2` or `host1 from host2 and host3`.
     pub place: String,
     /// Description of the whole fault.
     pub what: String,
     /// Time of the injection, s since the start of the measured window.
     pub at_s: f64,
-    /// Duration, s. Absent if the fault has none.
+    /// Duration of the fault, s. Absent if the fault has no duration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_s: Option<f64>,
 }
@@ -66,27 +66,28 @@ pub struct PlannedFaultRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CombinationsRecord {
-    /// Axes, in the study's order.
+    /// Axes of the matrix or grid, in the study's order.
     pub axes: Vec<AxisRecord>,
-    /// Index of the value on each axis, by variant.
+    /// For each variant, the index of its value on each axis.
     pub cells: BTreeMap<VariantName, Vec<usize>>,
 }
 
-/// Changes from the command line.
+/// Changes that the command line made to the study.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OverridesRecord {
-    /// Value of `--target`.
+    /// Value of the option `--target`.
     pub target: Option<String>,
-    /// Value of `--scale`.
+    /// Value of the option `--scale`.
     pub scale: Option<String>,
-    /// Values of `--set`, in order.
+    /// Values of the option `--set`, in order.
     pub set: Vec<String>,
-    /// Value of `--seed`.
+    /// Value of the option `--seed`.
     pub seed: Option<u64>,
     /// Texts of the files that the study names, by the name of the file.
     pub inputs: BTreeMap<String, String>,
-    /// True if the study was trusted. A resumed run does not trust it because of this value.
+    /// True if the user trusted the study when the run began. Resuming the run does not make the
+    /// study trusted.
     pub trust: bool,
     /// Absolute path of the study's folder.
     pub folder: Option<PathBuf>,
@@ -96,13 +97,15 @@ pub struct OverridesRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RepeatRecord {
-    /// Number of blocks, or the largest number if the primary comparison may end the study.
+    /// Number of blocks. If the primary comparison may end the study early, the largest number of
+    /// blocks.
     pub blocks: usize,
     /// Number of blocks from which on the primary comparison may end the study. Absent if all
-    /// blocks are measured.
+    /// blocks are always measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_look: Option<usize>,
-    /// Difference that the study must be able to find, as a share. Absent if none is stated.
+    /// Difference that the study must be able to detect, as a share. Absent if the study does not
+    /// state it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detect: Option<f64>,
     /// Order of the variants: `interleaved` or `sequential`.
@@ -113,7 +116,7 @@ measure::word_enum! {
     /// Order of the trials of several variants.
     #[derive(Default)]
     pub enum Order {
-        /// The variants take turns.
+        /// The trials of the variants are interleaved.
         #[default]
         Interleaved = "interleaved",
         /// One variant runs after the other.
@@ -125,9 +128,9 @@ measure::word_enum! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PrimaryRecord {
-    /// Name of its metric, or `auto`.
+    /// Name of the primary comparison's metric, or `auto`.
     pub metric: String,
-    /// Its load on the axis. `null` if cassay chooses it.
+    /// Load of the primary comparison on the axis. `null` if cassay chooses it.
     pub point: Option<f64>,
 }
 
@@ -141,17 +144,17 @@ pub struct RequestRecord {
     pub cql: String,
     /// Consistency level.
     pub consistency: Option<String>,
-    /// Consistency level of its condition.
+    /// Consistency level of the statement's condition.
     pub serial_consistency: Option<String>,
-    /// True if a repetition has the same effect as one execution.
+    /// True if executing the statement again has the same effect as executing it once.
     pub idempotent: Option<bool>,
     /// True if it is a prepared statement.
     pub prepared: Option<bool>,
-    /// Kind of the batch that contains it. `null` if it is sent alone.
+    /// Kind of the batch that contains the statement. `null` if it is sent alone.
     pub batch: Option<String>,
-    /// True if it has a condition.
+    /// True if the statement has a condition.
     pub conditional: bool,
-    /// True if it reads.
+    /// True if the statement reads rows.
     pub returns_rows: Option<bool>,
     /// Number of rows in a page.
     pub page_size: Option<u64>,
@@ -159,12 +162,13 @@ pub struct RequestRecord {
     pub pages_max: Option<u64>,
     /// Source of the write timestamps: `client` or `server`.
     pub timestamps: Option<String>,
-    /// Timeout of a try, ms.
+    /// Timeout of an attempt, ms.
     pub timeout_ms: Option<f64>,
-    /// Number of tries after the first.
+    /// Number of attempts after the first.
     pub retries: Option<u64>,
-    /// Time after which a speculative try is sent, ms. `null` if there are no speculative tries.
+    /// Time after which a speculative attempt is sent, ms. `null` if there are no speculative
+    /// attempts.
     pub speculate_after_ms: Option<f64>,
-    /// Compression of frames: `none`, `lz4`, ….
+    /// Compression of frames, such as `none` or `lz4`.
     pub compression: Option<String>,
 }

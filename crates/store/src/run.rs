@@ -1,9 +1,9 @@
-//! Reads a run of this version or an older one: finished, running or interrupted.
+//! Reads a run of this version or an older one, whether it is finished, running or interrupted.
 //!
-//! Invariants: a run opens with the files that exist, and every completed file matches its
-//! checksum. A damaged file ends the reading, and the error names it. A damaged line of the journal
-//! is skipped and reported, since the findings are in other files. Runs of versions without
-//! checksums are read without verification, and the reader reports that.
+//! Invariants: a run can be opened with the files that exist, and every completed file matches its
+//! checksum. If a file is damaged, reading ends with an error that names the file. A damaged line
+//! of the journal is skipped and reported, because the findings are in other files. Runs of
+//! versions without checksums are read without verification, and the reader reports that.
 
 mod raw;
 mod trial;
@@ -49,30 +49,29 @@ pub struct Run {
     pub state: RunState,
     /// Plan, including the trials that were added to it.
     pub plan: PlanRecord,
-    /// Number of blocks of each addition.
+    /// Number of blocks in each addition.
     pub added: Vec<usize>,
-    /// Journal, in order of time.
+    /// Records of the journal, in order of time.
     pub journal: Vec<JournalRecord>,
     /// Findings. `None` unless the run is finished.
     pub findings: Option<FindingsRecord>,
-    /// Version of cassay that wrote the findings. Empty without findings, or if they do not name
-    /// it.
+    /// Version of cassay that wrote the findings. Empty if there are no findings, or if they do not
+    /// name the version.
     pub findings_by: String,
     /// Sentences about skipped lines, and about files that could not be verified.
     pub notes: Vec<String>,
-    /// True if lines of the journal are damaged and no resume has recorded that.
+    /// True if lines of the journal are damaged and no resume has recorded the damage.
     pub is_journal_damaged: bool,
-    /// True if the raw lines are too large to read them for a page. Pages then use the overviews.
+    /// True if the raw lines are too large to be read for a page. Pages then use the overviews.
     pub is_long: bool,
     ledger: Ledger,
 }
 
-/// A run that may be damaged, opened for a resume. Intact parts are kept, and the others are
-/// repeated.
+/// A run that may be damaged, opened for a resume. Intact files are kept, and the work behind the
+/// others is repeated.
 #[derive(Clone, Debug)]
 pub struct SalvagedRun {
-    /// The run. It has no findings if they are damaged, or if files that they depend on are
-    /// damaged.
+    /// The run. It has no findings if they, or files that they depend on, are damaged.
     pub run: Run,
     /// Findings of the trials that are finished and intact, by number.
     pub whole: BTreeMap<usize, TrialFinding>,
@@ -82,8 +81,8 @@ pub struct SalvagedRun {
 
 impl Run {
     /// Opens the run in the folder `path` (or the folder of the file `path`), and compares every
-    /// byte of its completed files with the checksums. In a long run ([`Run::is_long`]) it compares
-    /// only the files that a page uses, and the lengths of the raw lines.
+    /// byte of its completed files with the checksums. In a long run ([`Run::is_long`]), only the
+    /// files that a page uses are compared, and the lengths of the raw lines.
     ///
     /// # Errors
     /// The path is not a run, or [`DamagedRun`].
@@ -91,13 +90,13 @@ impl Run {
         Run::read(path, Depth::Shown)?.whole()
     }
 
-    /// Opens the run for a list. It compares files that a list shows byte by byte, and the others
-    /// by length.
+    /// Opens the run for a list. Files that a list shows are compared byte by byte, and the other
+    /// files by length.
     pub fn look(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Lengths)?.whole()
     }
 
-    /// Opens the run for a resume, even if it is damaged, except for the study and its plan.
+    /// Opens the run for a resume, even if it is damaged. Only its study and plan must be intact.
     ///
     /// # Errors
     /// The path is not a run, or its study or plan is [`DamagedRun`].
@@ -105,9 +104,9 @@ impl Run {
         Run::read(path, Depth::Bytes)
     }
 
-    /// 1. Find it. 2. Verify the plan and the study by the journal. 3. Verify the findings
-    ///    likewise.
-    /// 4. Collect the other checksums, and compare the files.
+    /// Reads a run in four steps: 1. Find the run. 2. Verify the plan and the study against the
+    /// journal. 3. Verify the findings in the same way. 4. Collect the other checksums, and compare
+    /// the files.
     fn read(path: &Path, depth: Depth) -> Result<SalvagedRun> {
         let path = locate(path)?;
         let journal = Journal::read(&path.join(file::JOURNAL))?;
@@ -133,7 +132,7 @@ impl Run {
         damages.append(&mut ledger.damages);
         let raw = Raw::read(&path, &plan, &ledger.sums)?;
         for (file, expected) in &ledger.sums {
-            // The findings and the plan were compared when they were read.
+            // The findings and the plan were already compared when they were read.
             if !file.ends_with(file::FINDING) {
                 damages.extend(file_digests::damage(
                     &path,
@@ -154,7 +153,7 @@ impl Run {
             .collect();
         let (mut notes, is_journal_damaged) = notes(&path, &journal, ledger.summed, &plan);
         notes.extend(raw.note(depth));
-        // In a running run, the journal will list them soon.
+        // While the run is running, files are written before the journal lists them.
         if state(&path, findings.is_some()) != RunState::Running {
             notes.append(&mut ledger.notes);
         }
@@ -179,7 +178,7 @@ impl Run {
         })
     }
 
-    /// Returns the copy of the study in its original form.
+    /// Returns the copy of the study, in the form in which the user wrote it.
     pub fn study_yaml(&self) -> Result<String> {
         let path = self.path.join(file::STUDY);
         foreign::text(FileKind::Study, &path).with_context(|| format!("read {}", path.display()))
@@ -197,7 +196,7 @@ impl Run {
         for planned in &self.plan.trials {
             let path = Name::new("trial", &planned.slug)?.in_folder(&folder);
             let record_path = path.join(file::TRIAL);
-            // A link could lead anywhere, and runs do not contain links.
+            // Links are skipped, because a run contains no links and a link could lead anywhere.
             let is_folder = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
             if is_folder && record_path.exists() {
                 let record = read_json(&record_path)?;
@@ -214,8 +213,8 @@ impl Run {
         Ok(trials)
     }
 
-    /// Returns the names of a trial's probes, if the trial has ended with checksums. Additional
-    /// files are not part of the run. `None` for other trials.
+    /// Returns the names of a trial's probes, if the trial has ended with checksums. Other files in
+    /// the folder are not part of the run. `None` for other trials.
     fn probes_of(&self, slug: &str) -> Option<BTreeSet<String>> {
         let sums = &self.ledger.sums;
         sums.contains_key(&ledger::finding_path(slug)).then(|| {
@@ -233,13 +232,13 @@ impl Run {
         self.ledger.sums.get(&path).cloned()
     }
 
-    /// Returns the trial with that number, if it has begun.
+    /// Returns the trial with this number, if the trial has begun.
     pub fn trial(&self, index: usize) -> Result<Option<Trial>> {
         Ok(self.trials()?.into_iter().find(|trial| trial.record.index == index))
     }
 
-    /// Returns the findings of the trials. They come from `findings.json`, or without it from the
-    /// trials that have ended.
+    /// Returns the findings of the trials. They come from `findings.json`. If it does not exist,
+    /// they come from the trials that have ended.
     pub fn trial_findings(&self) -> Vec<TrialFinding> {
         match &self.findings {
             Some(findings) => findings.trials.clone(),
@@ -247,7 +246,7 @@ impl Run {
         }
     }
 
-    /// Returns the numbers of the finished trials.
+    /// Returns the numbers of the trials that have finished.
     pub fn finished_trials(&self) -> Vec<usize> {
         let finished = self
             .journal
@@ -274,7 +273,7 @@ impl SalvagedRun {
     }
 }
 
-/// File ending of probes.
+/// Extension of the files of probes.
 const PROBE_ENDING: &str = ".ndjson";
 
 /// Returns the folder of the run that `path` refers to.
@@ -304,7 +303,7 @@ fn read_findings(
     let path = run.join(file::FINDINGS);
     let vouched = ledger::vouched_findings(&journal.records);
     let damage = match &vouched {
-        // The line of the journal is written before the file.
+        // The line in the journal is written before the file, so the file may be missing.
         Some(_) if !path.exists() && is_locked(run) => None,
         Some(expected) => file_digests::damage(run, file::FINDINGS, expected, Depth::Bytes)?,
         None if journal.chained && path.exists() => Some(unvouched()),
@@ -325,8 +324,8 @@ fn unvouched() -> Damage {
     }
 }
 
-/// Returns the remarks on a run. Also returns true if its journal is damaged and no resume has
-/// recorded that.
+/// Returns the remarks on a run, and true if its journal is damaged and no resume has recorded the
+/// damage.
 fn notes(path: &Path, journal: &Journal, summed: bool, plan: &PlanRecord) -> (Vec<String>, bool) {
     let mut notes: Vec<String> = journal.torn.iter().cloned().collect();
     let noted = journal.records.iter().filter_map(|line| match &line.event {
@@ -378,25 +377,25 @@ fn state(path: &Path, has_findings: bool) -> RunState {
     }
 }
 
-/// Returns true if a writer holds the lock on the journal. The system releases it when the process
-/// ends, even after kill -9.
+/// Returns true if a writer holds the lock on the journal. The system releases the lock when the
+/// process ends, even after kill -9.
 pub(crate) fn is_locked(path: &Path) -> bool {
     let journal = foreign::open(FileKind::Journal, path.join(file::JOURNAL));
     journal.is_ok_and(|j| matches!(j.file().try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Reads a whole JSON file, after a check of its format number.
+/// Reads a whole JSON file, after checking its format number.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     parse(path, &read_known(path)?)
 }
 
-/// Like `read_json`, for a file that contains checksums.
+/// Reads a JSON file like `read_json`, and also the checksums that it contains.
 pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<(T, FileDigestRecord)> {
     let bytes = read_known(path)?;
     Ok((parse(path, &bytes)?, parse(path, &bytes)?))
 }
 
-/// Reads a file of a format that this version supports.
+/// Reads a file whose format this version supports.
 fn read_known(path: &Path) -> Result<Vec<u8>> {
     let bytes = foreign::read(FileKind::Record, path)
         .with_context(|| format!("read {}", path.display()))?;
@@ -419,7 +418,8 @@ fn read_known(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Parses the text instead of a value, since errors of the text have a line and a column.
+/// Parses JSON. The text is parsed directly and not as a tree, because errors of the text contain a
+/// line and a column.
 fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).with_context(|| {
         format!(

@@ -1,6 +1,7 @@
-//! Names of run folders: `20260820T101530Z`, the UTC second in which the run began.
+//! Names of run folders (stamps), such as `20260820T101530Z`. A stamp is the UTC second in which
+//! the run began.
 //!
-//! Stamps sort by time. A second run in the same second gets `-2`, and the next run `-3`.
+//! Stamps sort by time. A second run in the same second has the suffix `-2`, and the next one `-3`.
 //! [`order_key`] sorts `-10` after `-9`.
 
 use anyhow::Result;
@@ -11,7 +12,7 @@ pub(crate) fn from_unix_ns(unix_ns: u64) -> Result<String> {
     Ok(time.strftime("%Y%m%dT%H%M%SZ").to_string())
 }
 
-/// Returns the sort key of a stamp: the second, then the number of the run within the second.
+/// Returns the sort key of a stamp: the second, and the number of the run within that second.
 pub(crate) fn order_key(stamp: &str) -> (String, u32) {
     match stamp.split_once('-') {
         Some((second, number)) => (second.to_owned(), number.parse().unwrap_or(u32::MAX)),

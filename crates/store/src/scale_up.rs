@@ -1,4 +1,4 @@
-//! Scale-up of a machine, in `findings.json`: throughput with an increasing number of its units.
+//! Scale-up of a machine, in `findings.json`: throughput as the number of its units increases.
 
 use crate::curves::WithoutPeak;
 use analysis::VariantName;
@@ -9,95 +9,96 @@ use serde::{Deserialize, Serialize};
 /// An arm of a scale-up study under one load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleUpRecord {
-    /// Name of the load in the study. Empty if there is only one.
+    /// Name of the load in the study. Empty if there is only one load.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub load: String,
-    /// Name of the arm in the study. Absent if there is only one.
+    /// Name of the arm in the study. Absent if there is only one arm.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub arm: Option<String>,
-    /// Unit that is added: `cores`, `l3`, `numa` or `sockets`.
+    /// Kind of unit that is added: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Instances of Cassandra: `one` or a number if they share all used units. `cores`, `l3`,
-    /// `numa` or `sockets` if one instance runs on each unit of this kind.
+    /// Instances of Cassandra. `one` or a number if the instances share all used units. `cores`,
+    /// `l3`, `numa` or `sockets` if one instance runs on each unit of this kind.
     pub instances: String,
     /// Number of units that fill one socket of the machine.
     pub units_per_socket: u32,
     /// Number of sockets of the machine.
     pub sockets: u32,
-    /// Latency bound, if the throughput is the highest one within a bound. Absent without a bound.
+    /// Latency bound, if the throughput is the highest within a bound. Absent if there is no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<ScaleBoundRecord>,
-    /// Points, one for each number of units, in the order of the study.
+    /// Points of the arm, one for each number of units, in the order of the study.
     pub points: Vec<ScalePointRecord>,
     /// Efficiency within a socket, of the system, and across sockets.
     pub efficiencies: Vec<EfficiencyRecord>,
     /// Curves through the points, the simplest first.
     pub fits: Vec<ScaleFitRecord>,
-    /// Reason why no curve is the best. Empty if one is.
+    /// Reason why no curve is the best. Empty if one curve is the best.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub without_best: String,
-    /// Comparison of this arm with the baseline at the same number of units. Empty for the
+    /// Comparison of this arm with the baseline arm at the same number of units. Empty for the
     /// baseline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub improvements: Vec<ImprovementRecord>,
-    /// Conclusions that this machine allows or does not allow, with a sentence for each.
+    /// Conclusions that this machine allows or does not allow, one sentence each.
     pub sentences: Vec<String>,
 }
 
 /// A latency bound.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleBoundRecord {
-    /// Name of the percentile: `p99`.
+    /// Name of the percentile, such as `p99`.
     pub name: String,
     /// Upper bound of the percentile, ns.
     pub at_most_ns: u64,
 }
 
-/// A ratio of throughputs in the same blocks.
+/// A ratio of throughputs from the same blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleRatioRecord {
-    /// Ratio of geometric means.
+    /// The ratio, of geometric means.
     pub value: f64,
-    /// 95 % confidence interval of the ratio. Absent with one block, and if blocks are not pairs.
+    /// 95 % confidence interval of the ratio. Absent with one block, and if the blocks are not
+    /// pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Number of blocks in which both arms have a value.
+    /// Number of blocks that contain both sides of the ratio.
     pub blocks: usize,
 }
 
-/// A number of units in a scale-up.
+/// Results for one number of units in a scale-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScalePointRecord {
     /// Number of units in use, on all sockets together.
     pub units: u32,
-    /// Number of sockets with these units.
+    /// Number of sockets that contain the units in use.
     pub sockets: u32,
-    /// Number of units on each used socket. Absent if unknown, in which case no curve contains the
-    /// point.
+    /// Number of units on each used socket. If this is absent because it is unknown, no curve uses
+    /// the point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Vec<u32>>,
-    /// Name of its variant.
+    /// Name of the point's variant.
     pub variant: VariantName,
-    /// Throughput by block, op/s. `null` for a block without a usable trial.
+    /// Throughput in each block, op/s. `null` for a block without a usable trial.
     pub ops_per_s_blocks: Vec<Option<f64>>,
     /// Mean of the throughput, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// 95 % confidence interval of the mean. Absent with fewer than three blocks, and if blocks are
-    /// not pairs.
+    /// 95 % confidence interval of the mean. Absent with fewer than three blocks, and if the blocks
+    /// are not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s_ci95: Option<[f64; 2]>,
-    /// Speed-up: X(N) ÷ x1.
+    /// Speed-up compared with one unit: X(N) ÷ x1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<ScaleRatioRecord>,
-    /// Efficiency: X(N) ÷ (N x1).
+    /// Efficiency compared with one unit: X(N) ÷ (N x1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<ScaleRatioRecord>,
-    /// `valid`, `suspect` or `invalid`: the verdict on all its trials.
+    /// Verdict on all trials of the point: `valid`, `suspect` or `invalid`.
     pub verdict: Verdict,
     /// Reason why throughput or efficiency is missing. Absent if both exist.
     #[serde(
@@ -116,7 +117,7 @@ pub struct EfficiencyRecord {
     /// Value of the efficiency. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Reason why the value is missing. Absent with a value.
+    /// Reason why the value is missing. Absent if there is a value.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -128,29 +129,29 @@ pub struct EfficiencyRecord {
 /// A curve through the points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleFitRecord {
-    /// Model of the curve. `amdahl`: X(N) = x1 N ÷ (1 + σ (N − 1)). `usl`: with κ N (N − 1) in the
-    /// divisor too. `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s −
-    /// 1))).
+    /// Model of the curve. `amdahl`: X(N) = x1 N ÷ (1 + σ (N − 1)). `usl`: the same with κ N (N −
+    /// 1) added to the divisor. `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1
+    /// + κ₂ (s − 1))).
     pub model: Model,
-    /// Reason why there is no curve. All other figures are then absent. Absent with a curve.
+    /// Reason why there is no curve. All other figures are then absent. Absent if there is a curve.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub refused: Option<String>,
-    /// True if it has the least AICc, which means that it explains most with the fewest
+    /// True if the curve has the least AICc, which means that it explains most with the fewest
     /// coefficients.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub best: bool,
-    /// True if its AICc is within 2 of the best curve's AICc, so that the two curves cannot be
-    /// distinguished.
+    /// True if the AICc of the curve is within 2 of that of the best curve, so that the two curves
+    /// cannot be distinguished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near_best: bool,
-    /// x1: throughput of one unit according to the curve, op/s.
+    /// Throughput of one unit (x1) according to the curve, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x1: Option<f64>,
-    /// Coefficients, in the order of the formula.
+    /// Coefficients of the curve, in the order of the formula.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub coefficients: Vec<CoefficientRecord>,
     /// Number of points that the curve is fitted to.
@@ -162,8 +163,8 @@ pub struct ScaleFitRecord {
     /// Distance of the points from the curve: root of the mean square of ln (measured ÷ curve).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<f64>,
-    /// The same distance, of each point from a curve through the others. Absent if the others do
-    /// not give a curve.
+    /// Distance of the points from curves through the other points, computed like `off`. Absent if
+    /// the others do not determine a curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out_off: Option<f64>,
     /// AICc of the curve. Absent with too few trials.
@@ -186,18 +187,18 @@ pub struct ScaleFitRecord {
 /// A coefficient of a curve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoefficientRecord {
-    /// `sigma`, `kappa`, `sigma_1`, `kappa_1` or `kappa_2`.
+    /// Name of the coefficient: `sigma`, `kappa`, `sigma_1`, `kappa_1` or `kappa_2`.
     pub name: String,
     /// Value of the coefficient.
     pub value: f64,
-    /// 95 % confidence interval. The upper end is `null` without an upper limit. Absent if the
-    /// coefficient has a fixed value, and if blocks are not pairs.
+    /// 95 % confidence interval of the coefficient. Its upper end is `null` if there is no upper
+    /// limit. Absent if the value is fixed, and if the blocks are not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[Option<f64>; 2]>,
-    /// True if the coefficient certainly differs from 0.
+    /// True if the coefficient differs significantly from 0.
     #[serde(default)]
     pub told: bool,
-    /// True if the coefficient has a fixed value, because the points cannot distinguish it from
+    /// True if the value is fixed, because the points cannot distinguish the coefficient from
     /// another.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
@@ -206,9 +207,10 @@ pub struct CoefficientRecord {
 /// Peak of a curve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScalePeakRecord {
-    /// N*: number of units at the peak.
+    /// Number of units at the peak (N*).
     pub units: f64,
-    /// 95 % confidence interval of that number. The upper end is `null` without an upper limit.
+    /// 95 % confidence interval of the number of units at the peak. The upper end is `null` if
+    /// there is no upper limit.
     pub units_ci95: [Option<f64>; 2],
     /// Throughput of the curve at the peak, op/s.
     pub ops_per_s: f64,
@@ -221,18 +223,18 @@ pub struct ImprovementRecord {
     pub against: String,
     /// Number of units in use.
     pub units: u32,
-    /// Number of sockets with these units.
+    /// Number of sockets that contain the arm's units.
     pub sockets: u32,
-    /// Number of sockets with the baseline's units.
+    /// Number of sockets that contain the baseline's units.
     pub baseline_sockets: u32,
     /// Part of the machine that the units fill: a socket or the system. Absent if they fill
-    /// neither, and unless the arms differ in placement.
+    /// neither, or if the arms do not differ in placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fills: Option<SaturatedResource>,
-    /// This arm ÷ the baseline.
+    /// Ratio of this arm to the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Reason why the ratio is absent. Absent with a ratio.
+    /// Reason why the ratio is absent. Absent if there is a ratio.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -247,7 +249,7 @@ mod tests {
     use crate::record::FindingsRecord;
     use serde_json::json;
 
-    /// Absent values are not written. Findings of versions without scale-ups can be read.
+    /// Absent values are not written, and findings of versions without scale-ups can still be read.
     #[test]
     fn findings_with_and_without_it_are_read() {
         let mut findings = FindingsRecord::default();

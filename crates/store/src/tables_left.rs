@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Tables that cassay created on a cluster that it did not start, and left there.
+/// Tables that cassay created and left on a cluster that it did not start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RemainsRecord {
-    /// Cluster in the format of `--target`: `attach:10.0.0.1`.
+    /// Cluster in the format of `--target`, such as `attach:10.0.0.1`.
     #[serde(default)]
     pub target: String,
-    /// Tables: `keyspace.table`.
+    /// Names of the tables, in the form `keyspace.table`.
     #[serde(default)]
     pub tables: Vec<String>,
 }

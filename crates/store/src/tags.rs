@@ -25,7 +25,7 @@ pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
     serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))
 }
 
-/// Gives a tag to a run, and removes it from the run that had it.
+/// Assigns a tag to a run, and removes it from any other run.
 ///
 /// # Errors
 /// The tag is not a name, the word already has another meaning, or the file cannot be written.

@@ -1,4 +1,4 @@
-//! Use of a run's wall time: the part in measured windows, and the steps that took the rest.
+//! Use of a run's wall time: the time in measured windows, and the steps that took the rest.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::record::TrialFinding;
@@ -8,29 +8,29 @@ use serde::{Deserialize, Serialize};
 measure::word_enum! {
     /// A step of a run that is not a measured window.
     pub enum TimedStep {
-        /// Nodes start or stop, or cassay connects to them.
+        /// Nodes start or stop, or cassay connects to nodes.
         Target = "target",
         /// The client measures its own ceiling.
         Ceiling = "ceiling",
         /// Keyspace and tables are created or emptied.
         Schema = "schema",
-        /// Rows are written.
+        /// cassay writes the rows of the load phase.
         Load = "load",
         /// The trial waits for flushes and compactions.
         Settle = "settle",
-        /// The loaded data is kept as a snapshot.
+        /// cassay keeps the loaded data as a snapshot.
         Snapshot = "snapshot",
-        /// Nodes get another configuration.
+        /// cassay changes the configuration of nodes.
         Restart = "restart",
-        /// The data is restored from a snapshot.
+        /// cassay restores the data from a snapshot.
         Restore = "restore",
-        /// The client applies load that does not count yet.
+        /// The client applies load that is not measured yet (warm-up).
         Warmup = "warmup",
-        /// After a window: the last responses, the counts of the servers, and the verdict.
+        /// Work after a window: the last responses, the counts of the servers, and the verdict.
         Finish = "finish",
-        /// Rows are read back and compared.
+        /// cassay reads rows back and compares them.
         Verify = "verify",
-        /// Anything else.
+        /// Any other kind of work.
         Other = "other",
     }
 }
@@ -48,7 +48,7 @@ pub struct TimeUseRecord {
     /// Measured share: `measured_s` ÷ `seconds`, 0 to 1.
     #[serde(default)]
     pub measured_share: f64,
-    /// Time of all other steps by kind, longest first.
+    /// Time of each other kind of step, longest first.
     #[serde(default)]
     pub steps: Vec<StepTimeRecord>,
 }
@@ -56,11 +56,11 @@ pub struct TimeUseRecord {
 /// Time of one kind of step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTimeRecord {
-    /// Kind: `target`, `ceiling`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`,
-    /// `warmup`, `finish`, `verify` or `other`.
+    /// Kind of step: `target`, `ceiling`, `schema`, `load`, `settle`, `snapshot`, `restart`,
+    /// `restore`, `warmup`, `finish`, `verify` or `other`.
     #[serde(default)]
     pub step: String,
-    /// Total time of these steps, s.
+    /// Total time of the steps of this kind, s.
     #[serde(default)]
     pub seconds: f64,
 }
@@ -94,8 +94,8 @@ pub fn time_use(
             JournalEvent::RunInterrupted | JournalEvent::RunFinished { .. } => None,
             _ => continue,
         };
-        // A run that was killed did not record its end. The pause until its resumption does not
-        // belong to it.
+        // A run that was killed did not record its end, so the pause until its resumption does not
+        // count.
         if matches!(record.event, JournalEvent::RunStarted { .. }) {
             current = None;
         }
@@ -105,7 +105,8 @@ pub fn time_use(
     ended(&mut current, now_unix_ns);
     let seconds = spent_ns.iter().sum::<u64>() as f64 / SECOND_NS as f64;
     let measured_s = trials.iter().map(|trial| trial.seconds).sum::<f64>().min(seconds);
-    // The last phase of a trial in the journal is its window, including the work after the window.
+    // In the journal, the last phase of a trial is its window. The time of this phase includes the
+    // work after the window.
     let finish_ns = &mut spent_ns[TimedStep::Finish as usize];
     *finish_ns = finish_ns.saturating_sub((measured_s * SECOND_NS as f64) as u64);
     let mut steps: Vec<StepTimeRecord> = TimedStep::ALL
@@ -225,7 +226,7 @@ mod tests {
             record_at(0.0, started()),
             record_at(1.0, trial_started()),
             record_at(2.0, phase("load")),
-            // Killed at some time, and resumed an hour later.
+            // The run was killed at some point after this, and resumed an hour later.
             record_at(3600.0, started()),
             record_at(3601.0, trial_started()),
             record_at(3602.0, phase("measure")),

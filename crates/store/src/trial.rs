@@ -1,4 +1,4 @@
-//! Writes a trial while it runs: intervals, histograms and samples, line by line.
+//! Writes the files of a trial while it runs: intervals, histograms and samples, line by line.
 
 use crate::convert::{interval_records, seconds_since};
 use crate::file;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes a trial while it runs.
+/// Writer for the files of a trial that is running.
 pub struct TrialWriter {
     path: PathBuf,
     start_ns: u64,
@@ -27,7 +27,7 @@ pub struct TrialWriter {
     kinds: Vec<String>,
     intervals: LineWriter,
     logs: [HlogWriter; 5],
-    /// Histograms of the measured population, by kind, as in the logs.
+    /// Histograms of the measured population by kind, with the same content as the logs.
     window: Vec<[Histogram; 5]>,
     gathered: OverviewBuilder,
     probes: BTreeMap<String, LineWriter>,
@@ -71,7 +71,7 @@ impl TrialWriter {
         &self.path
     }
 
-    /// Returns the start line on the monotonic clock, from which `t_s` counts in all records.
+    /// Returns the start line on the monotonic clock. All times `t_s` in records count from it.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }
@@ -84,7 +84,7 @@ impl TrialWriter {
     /// Writes one interval of `phase`: its lines in `intervals.ndjson` and its histograms. In the
     /// logs, the tag of the measured population is the kind, regardless of when an operation ended.
     /// The tag of other operations is `<phase>.<kind>`, with `warmup` for operations due before the
-    /// window. So a tool that merges by tag gets the numbers of the findings.
+    /// window. So a tool that merges lines by tag arrives at the numbers of the findings.
     pub fn write_interval(&mut self, phase: &str, interval: &Interval) -> Result<()> {
         for line in interval_records(phase, self.start_ns, &self.kinds, interval) {
             self.intervals.append(&line)?;
@@ -106,7 +106,8 @@ impl TrialWriter {
                 &censored.service,
             ];
             let warmup = [&early.latency, &early.service, &early.errors];
-            // Only the load with the window has early operations, and its own drain.
+            // Operations due before the window occur only in the load that includes the window, and
+            // in the drain of that load.
             let is_measured = interval.window_from_ns > 0 || phase == "drain";
             let tag = tag_of(if is_measured { "measure" } else { phase }, name);
             for (log, values) in self.logs.iter_mut().zip(population) {
@@ -144,8 +145,8 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Writes the overview, which a page needs for a long trial. The caller calls it once, after
-    /// writing all lines and the `finding` of the trial.
+    /// Writes the overview, which report pages need for a long trial. The caller must call this
+    /// once, after writing all lines and the `finding` of the trial.
     pub fn write_overview(&self, finding: &TrialFinding) -> Result<()> {
         let (overview, series) = self.gathered.records(measured_window::measured(finding));
         write_json(&self.path.join(file::OVERVIEW), &overview)?;
@@ -176,7 +177,7 @@ impl TrialWriter {
         lines.append(step)
     }
 
-    /// Appends the measurements of one of several clients in one interval.
+    /// Appends the figures of one of several clients in one interval.
     pub fn write_client_second(&mut self, second: &ClientSecondRecord) -> Result<()> {
         let lines = match &mut self.clients {
             Some(lines) => lines,
@@ -185,8 +186,9 @@ impl TrialWriter {
         lines.append(second)
     }
 
-    /// Writes `clients.hlog`: times of the measured population by client and kind, without lower
-    /// bounds. A tag is `client1.latency.KIND`, with `service` and `errors` in the same way.
+    /// Writes `clients.hlog`, with the times of the measured population by client and kind, but
+    /// without lower bounds. A tag is `client1.latency.KIND`, or has `service` or `errors` instead
+    /// of `latency`.
     pub fn write_client_times(
         &self,
         clients: impl Iterator<Item = (String, Vec<KindInterval>)>,

@@ -1,11 +1,11 @@
-//! Imports results from other machines, in the form of an archive.
+//! Imports results from other machines, which are packed in an archive.
 
 use anyhow::{Context, Result, bail};
 use std::io::Read;
 use std::path::{Component, Path};
 
-/// Extracts the runs of an archive into the folder of all results. It keeps existing files, skips
-/// links, and writes nothing outside that folder.
+/// Extracts the runs of an archive into the folder of all results. Existing files are kept, links
+/// are skipped, and no file is written outside that folder.
 ///
 /// # Errors
 /// The file is not an archive, contains paths outside the folder, or its content cannot be written.
@@ -26,7 +26,7 @@ pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
             std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
             continue;
         }
-        // A link in the archive, for example to the newest run, has no meaning on this machine.
+        // A link in the archive, such as `latest`, has no meaning on this machine.
         if to.exists() || !entry.header().entry_type().is_file() {
             continue;
         }
@@ -49,7 +49,7 @@ mod tests {
             let mut header = tar::Header::new_gnu();
             header.set_size(text.len() as u64);
             header.set_mode(0o644);
-            // This is written directly, since the builder might refuse it.
+            // The test writes this entry directly, because the builder might reject it.
             header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_cksum();
             builder.append(&header, text.as_bytes()).unwrap();

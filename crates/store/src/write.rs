@@ -1,9 +1,9 @@
 //! Writes a run, in order of time.
 //!
-//! Invariants, even after kill -9: the plan is written before the first action. The journal names
-//! each change of state before the change. A file that does not grow exists whole or not at all.
-//! The writer holds a lock on the journal. A reader can therefore tell a running run from an
-//! interrupted one, and a run has one writer.
+//! Invariants, even after kill -9: the plan is written before the first action. The journal
+//! announces each change of state before the change. A file that does not grow exists either
+//! completely or not at all. The writer holds a lock on the journal. So a reader can distinguish a
+//! running run from an interrupted one, and a run has only one writer.
 
 use crate::added_blocks;
 use crate::event::{JournalEvent, JournalRecord};
@@ -25,10 +25,11 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Maximum number of runs of one study within one second. If there are more, the caller has a bug.
+/// Maximum number of runs of one study within one second. A larger number indicates a bug in the
+/// caller.
 const STAMP_ATTEMPTS_MAX: u32 = 1000;
 
-/// Owns the folder of a run while it is written.
+/// Owner of the folder of a run while the run is written.
 #[derive(Debug)]
 pub struct RunWriter {
     path: PathBuf,
@@ -41,9 +42,9 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Creates `results/<plan.study>/<stamp>/` with the copy of the study and the plan in it, and
-    /// points `results/latest` at it. The stamp is the second of the plan, with a suffix if it is
-    /// not unique.
+    /// Creates `results/<plan.study>/<stamp>/`, which contains the plan and a copy of the study,
+    /// and points `results/latest` at it. The stamp is the second of the plan, with a suffix if
+    /// another run has the same stamp.
     pub fn create(results: &Path, study_yaml: &str, plan: &PlanRecord) -> Result<RunWriter> {
         let folder = Name::for_study(&plan.study)?.in_folder(results);
         check_latest(results)?;
@@ -73,9 +74,9 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Resumes an interrupted or damaged run. It first removes an incomplete last line of the
-    /// journal, records damaged lines, and renames existing findings. Fails while another process
-    /// is writing the run.
+    /// Resumes an interrupted or damaged run. The function first removes an incomplete last line of
+    /// the journal, records damaged lines, and renames existing findings. Fails while another
+    /// process is writing the run.
     pub fn resume(path: &Path) -> Result<RunWriter> {
         let (mut writer, journal) = RunWriter::take(path)?;
         let lines: Vec<usize> = journal.damaged.iter().map(|(line, _)| *line).collect();
@@ -115,8 +116,8 @@ impl RunWriter {
         Ok((writer, journal))
     }
 
-    /// Adds blocks to the plan. It first writes the file that lists them, then the journal line
-    /// with its checksum.
+    /// Adds blocks to the plan. The function writes the file that lists the blocks, and then the
+    /// journal line with its checksum.
     pub fn extend(&mut self, added: &AddedRecord) -> Result<()> {
         let journal = Journal::read(&self.path.join(file::JOURNAL))?;
         let name = added_blocks::next_file(&journal);
@@ -134,13 +135,13 @@ impl RunWriter {
         &self.path
     }
 
-    /// Returns the stamp: the last part of the path.
+    /// Returns the stamp, which is the last component of the path.
     pub fn stamp(&self) -> &str {
         &self.stamp
     }
 
-    /// Writes a journal line and waits until it is on the disk. The caller calls it *before* the
-    /// change.
+    /// Writes a journal line and waits until it is on disk. The caller must call this *before* the
+    /// change that the line announces.
     pub fn journal(&mut self, trial: Option<usize>, event: JournalEvent) -> Result<()> {
         self.journal.append(&JournalRecord {
             unix_ns: clock::unix_ns(),
@@ -149,8 +150,8 @@ impl RunWriter {
         })
     }
 
-    /// Creates the folder of a trial. Its start line is the current time. The folder of an
-    /// interrupted attempt at the same trial is kept as `NN-slug.attempt-1`, `-2`, ….
+    /// Creates the folder of a trial, whose start line is the current time. If an interrupted
+    /// attempt at the same trial exists, its folder is kept as `NN-slug.attempt-1`, `-2`, ….
     pub fn begin_trial(&mut self, trial: &TrialRecord, kinds: &[String]) -> Result<TrialWriter> {
         let path = self.trial_folder(&trial.slug)?;
         set_aside(&path)?;
@@ -162,9 +163,9 @@ impl RunWriter {
         TrialWriter::open(path, &trial.slug, kinds)
     }
 
-    /// Ends the trial number `index` in folder `slug`. Its files are synced to disk, and their
-    /// checksums are written into `finding.json` with the finding. Then it records in the journal
-    /// that the trial is finished. A resumed run keeps the findings of its finished trials.
+    /// Ends the trial with number `index` in folder `slug`. Its files are synced to disk, and their
+    /// checksums are written into `finding.json` together with the finding. Then the journal
+    /// records that the trial is finished. A resumed run keeps the findings of its finished trials.
     pub fn finish_trial(&mut self, index: usize, slug: &str, finding: &TrialFinding) -> Result<()> {
         let folder = self.trial_folder(slug)?;
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
@@ -190,9 +191,9 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Records files that were added to the folder of a finished trial, or have grown. These are
-    /// the logs of the nodes, whose last lines are copied when the nodes are stopped. Does nothing
-    /// for an unfinished trial.
+    /// Records files in the folder of a finished trial that were added or have grown. These are the
+    /// logs of the nodes, whose last lines are copied when the nodes are stopped. Does nothing for
+    /// an unfinished trial.
     pub fn note_added(&mut self, slug: &str) -> Result<()> {
         if !self.sums.contains_key(&ledger::finding_path(slug)) {
             return Ok(());
@@ -213,8 +214,8 @@ impl RunWriter {
         self.add(added)
     }
 
-    /// Adds samples from outside to the trial in folder `slug`, which has ended. Replaces an
-    /// existing probe with the same name.
+    /// Adds samples from another tool to the trial in folder `slug`, which must have ended.
+    /// Replaces an existing probe with the same name.
     pub fn write_imported(
         &mut self,
         slug: &str,
@@ -241,8 +242,8 @@ impl RunWriter {
         self.journal(None, JournalEvent::FilesAdded { files: added })
     }
 
-    /// Ends the run. It records in the journal that the run is finished, the reason if it `stopped`
-    /// early, and the checksum of `findings.json`. Then it writes `findings.json`. `cassay` is the
+    /// Ends the run. The journal records that the run is finished, the reason if it `stopped`
+    /// early, and the checksum of `findings.json`. Then `findings.json` is written. `cassay` is the
     /// version that writes it. Files of unfinished trials are recorded in their current state.
     pub fn finish(
         &mut self,
@@ -281,7 +282,7 @@ impl RunWriter {
         Ok(Name::new("trial", slug)?.in_folder(&self.path.join(file::TRIALS)))
     }
 
-    /// Writes `report.html`, and its figure next to it. Returns the path of the report.
+    /// Writes `report.html` and the file of its figure next to it. Returns the path of the report.
     pub fn write_report(&self, html: &str, figure: Option<&str>) -> Result<PathBuf> {
         let path = self.path.join(file::REPORT);
         write_report(&path, html, figure)?;
@@ -289,7 +290,7 @@ impl RunWriter {
     }
 }
 
-/// Writes a whole report, and its figure with the same name next to it (`report.svg`).
+/// Writes a whole report, and its figure next to it under the same name (`report.svg`).
 pub fn write_report(path: &Path, html: &str, figure: Option<&str>) -> Result<()> {
     write_whole(path, html.as_bytes())?;
     match figure {
@@ -298,13 +299,13 @@ pub fn write_report(path: &Path, html: &str, figure: Option<&str>) -> Result<()>
     }
 }
 
-/// Returns the file of a report's figure.
+/// Returns the path of a report's figure.
 pub fn figure_of(report: &Path) -> PathBuf {
     report.with_extension("svg")
 }
 
-/// Writes `bytes` to `path` atomically: it writes a temporary file next to it, syncs it, then
-/// renames it.
+/// Writes `bytes` to `path` atomically: it writes and syncs a temporary file in the same folder,
+/// and then renames it.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let folder = match path.parent() {
@@ -313,7 +314,8 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         };
         let mut temporary = tempfile::Builder::new()
             .prefix(".part-")
-            // The file gets the permissions of any new file, so the umask of the process applies.
+            // The file receives the permissions of any new file, which depend on the umask of the
+            // process.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)?;
         temporary.write_all(bytes)?;
@@ -346,7 +348,7 @@ fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {
             _ => format!("{second}-{number}"),
         };
         let path = folder.join(&stamp);
-        // create_dir fails if the folder exists, even if another process creates it at the same
+        // `create_dir` fails if the folder exists, even if another process creates it at the same
         // time.
         match fs::create_dir(&path) {
             Ok(()) => return Ok((path, stamp)),
@@ -367,7 +369,7 @@ fn lock(journal: LineWriter, run: &Path) -> Result<LineWriter> {
             "another process is writing {}; wait until that process ends, or stop it",
             run.display()
         ),
-        // Some network file systems have no locks. A run on them looks interrupted while it runs.
+        // Some network file systems do not support locks. On them, a running run looks interrupted.
         Err(fs::TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => {
             Ok(journal)
         }
@@ -395,7 +397,7 @@ fn sync_folder(path: &Path) -> Result<()> {
         .with_context(|| format!("sync {}", path.display()))
 }
 
-/// Checks that `results/latest` can be a link, before the run creates files.
+/// Checks that `results/latest` can be a link, before any file of the run is created.
 fn check_latest(results: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     match fs::symlink_metadata(&latest) {
@@ -407,8 +409,8 @@ fn check_latest(results: &Path) -> Result<()> {
     }
 }
 
-/// Replaces `results/latest` in one step: it creates a new link next to it, and renames it to
-/// `latest`.
+/// Replaces `results/latest` in one step: it creates a new link in the same folder, and renames it
+/// to `latest`.
 fn point_latest(results: &Path, run: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     let link = results.join(format!(
@@ -419,7 +421,8 @@ fn point_latest(results: &Path, run: &Path) -> Result<()> {
     symlink(run, &link).with_context(|| format!("create the link {}", link.display()))?;
     fs::rename(&link, &latest)
         .inspect_err(|_| {
-            // This error is unimportant, since the link that could not be renamed has no effect.
+            // An error of this removal does not matter, because a link that could not be renamed
+            // has no effect.
             let _ = fs::remove_file(&link);
         })
         .with_context(|| format!("point {} at {}", latest.display(), run.display()))

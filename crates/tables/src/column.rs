@@ -11,7 +11,7 @@ measure::word_enum! {
         Whole = "whole number",
         /// Numbers as 64-bit floats.
         Number = "number",
-        /// Either `true` or `false`.
+        /// The truth value `true` or `false`.
         Truth = "true or false",
         /// Time in UTC, to the microsecond.
         Time = "time (UTC)",
@@ -42,13 +42,13 @@ struct Column<'r, R> {
 /// Description of a column.
 #[derive(Clone, Debug)]
 pub struct ColumnWords {
-    /// Name, with the unit.
+    /// Name of the column, which contains the unit.
     pub name: Cow<'static, str>,
-    /// Type of its values.
+    /// Type of the column's values.
     pub kind: ColumnType,
-    /// Unit of its values; empty if they have none.
+    /// Unit of the column's values. Empty if they have no unit.
     pub unit: &'static str,
-    /// Meaning of its values.
+    /// Meaning of the column's values.
     pub says: Cow<'static, str>,
 }
 
@@ -59,18 +59,18 @@ pub struct TableWords {
     pub name: &'static str,
     /// Meaning of a row.
     pub row: &'static str,
-    /// Columns, in order.
+    /// Descriptions of the columns, in order.
     pub columns: Vec<ColumnWords>,
 }
 
-/// Table whose rows are built from `R`.
+/// Table whose rows are built from values of type `R`.
 pub(crate) struct Table<'r, R> {
     name: &'static str,
     row: &'static str,
     columns: Vec<Column<'r, R>>,
 }
 
-/// Returns a cell for a finite number; otherwise an absent one.
+/// Returns a cell for a number. The cell is absent if the number is not finite.
 fn number<'a>(value: Option<f64>) -> Cell<'a> {
     value.filter(|value| value.is_finite()).map_or(Cell::Absent, Cell::Number)
 }
@@ -106,7 +106,7 @@ impl<'r, R: 'r> Table<'r, R> {
         self
     }
 
-    /// Adds a column of text; an empty text is absent.
+    /// Adds a column of text. If a text is empty, its cell is absent.
     pub(crate) fn text(
         self,
         name: &'static str,
@@ -119,7 +119,7 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// Adds a column of generated text.
+    /// Adds a column of text that is generated for each row.
     pub(crate) fn words(
         self,
         name: &'static str,
@@ -163,7 +163,7 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// Adds two columns: the ends of a 95 % confidence interval.
+    /// Adds two columns with the ends of a 95 % confidence interval.
     pub(crate) fn interval(
         self,
         name: &str,

@@ -1,5 +1,5 @@
-//! Writes a table as comma-separated values (RFC 4180): a line of names, a line for each row, and
-//! empty fields for unknown values.
+//! Writes a table as comma-separated values (RFC 4180). The file has a line of names and a line for
+//! each row. Unknown values are empty fields.
 
 use crate::column::{Cell, TableWords};
 use anyhow::Result;

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 measure::word_enum! {
     /// File format of a table.
     pub enum Format {
-        /// Comma-separated values, quoted by RFC 4180, with a line of names.
+        /// Comma-separated values, quoted as in RFC 4180, with a line of names.
         Csv = "csv",
         /// Apache Parquet, compressed with Snappy.
         Parquet = "parquet",
     }
 }
 
-/// Returns true if this build can write a format.
+/// Returns true if this build can write the format.
 pub fn is_built(format: Format) -> bool {
     format == Format::Csv || cfg!(feature = "parquet")
 }
@@ -20,10 +20,10 @@ pub fn is_built(format: Format) -> bool {
 /// Request for an export of a run.
 #[derive(Clone, Debug)]
 pub struct ExportRequest {
-    /// Formats; each table is written in each of them.
+    /// Formats in which each table is written.
     pub formats: Vec<Format>,
-    /// True if every reading of the probes is exported for a long run too. Otherwise a long run
-    /// exports them as stretches of time.
+    /// True if every reading of the probes is exported, even for a long run. Otherwise, the export
+    /// of a long run contains summaries of periods.
     pub every_reading: bool,
 }
 
@@ -36,6 +36,6 @@ pub struct WrittenFile {
     pub format: Format,
     /// Path of the file.
     pub path: PathBuf,
-    /// Number of its rows.
+    /// Number of rows in the file.
     pub rows: u64,
 }

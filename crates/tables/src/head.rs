@@ -1,4 +1,4 @@
-//! Leading columns of every row of a trial, and the trial's clock.
+//! Leading columns that every row of a trial has, and the clock of the trial.
 
 use crate::column::Table;
 use analysis::VariantName;
@@ -9,16 +9,16 @@ use store::record::{Point, TrialFinding, TrialRecord};
 /// Nanoseconds in a microsecond.
 const US_NS: u64 = 1_000;
 
-/// Identity of a trial, and the start of its clock.
+/// Identity of a trial, and the times from which its clock counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Head {
     pub(crate) trial: usize,
     variant: VariantName,
     point: Option<Point>,
     block: usize,
-    /// Start line, µs since 1970.
+    /// Start line of the trial, µs since 1970.
     start_us: Option<i64>,
-    /// Start of the measured window, s since the start line.
+    /// Start of the measured window, s since the trial's start line.
     window_from_s: Option<f64>,
     /// Kinds that are parts of operations of other kinds.
     pub(crate) parts: Vec<String>,
@@ -39,7 +39,7 @@ impl Head {
         }
     }
 
-    /// Builds the head of a trial that has left records, whether it has ended or not.
+    /// Builds the head of a trial that wrote records, whether it has ended or not.
     ///
     /// # Errors
     /// The records of the trial are damaged.
@@ -65,17 +65,17 @@ impl Head {
         Ok(head)
     }
 
-    /// Converts a time since the start line, s, to µs since 1970.
+    /// Converts a time in seconds since the start line to µs since 1970.
     pub(crate) fn to_unix_us(&self, t_s: f64) -> Option<i64> {
         let us = t_s * 1e6;
-        // Damaged records may hold any value; valid times are within ten thousand years.
+        // Damaged records may contain any value. Valid times are within ten thousand years.
         let is_near = us.is_finite() && us.abs() < 3e17;
         self.start_us.filter(|_| is_near).map(|start| start + us.round() as i64)
     }
 
-    /// Converts a time since the start line to one since the start of the window, s.
+    /// Converts a time since the start line to a time since the start of the window, in seconds.
     pub(crate) fn in_window(&self, t_s: f64) -> Option<f64> {
-        // To the microsecond, as in records.
+        // The time is rounded to the microsecond, as in records.
         self.window_from_s.map(|from_s| ((t_s - from_s) * 1e6).round() / 1e6)
     }
 
@@ -90,7 +90,7 @@ fn us_of(unix_ns: u64) -> Option<i64> {
     us.filter(|us| *us > 0)
 }
 
-/// Adds the columns of a point's place.
+/// Adds the columns that identify a point: its variant and load.
 pub(crate) fn place<'r, R: 'r>(
     table: Table<'r, R>,
     variant: impl for<'a> Fn(&'a R) -> &'a VariantName + 'r,

@@ -1,11 +1,12 @@
-//! The only crate that knows how to export a run as tables: their columns, CSV and Parquet.
+//! The only crate that exports a run as tables. It defines their columns, and writes CSV and
+//! Parquet.
 //!
-//! [`export`] reads a run as the store opens it and writes a file for each table and format. A
+//! [`export`] reads a run as the store opens it, and writes a file for each table and format. Each
 //! table is defined once, with a line for each column: name, unit, meaning, and source of its
 //! value. Both formats and the document ([`document`]) are generated from that definition.
 //!
-//! Invariants: rows are written as they are read, regardless of the length of the run. An unknown
-//! value is empty, never 0.
+//! Invariants: rows are written while the run is read, so that memory does not depend on the length
+//! of the run. An unknown value is empty, never 0.
 
 mod column;
 mod csv_file;
@@ -31,20 +32,20 @@ use store::{Run, RunState};
 /// Result of an export.
 #[derive(Clone, Debug, Default)]
 pub struct ExportResult {
-    /// Files, in the order of the tables.
+    /// Files that were written, in the order of the tables.
     pub files: Vec<WrittenFile>,
     /// Notes about the export, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Writes the tables of a run into a folder, which is created if it does not exist. Files of the
-/// same names are replaced; others stay.
+/// Writes the tables of a run into a folder, which is created if it does not exist. Files with the
+/// same names are replaced, and other files are kept.
 ///
 /// # Errors
 /// A file of the run is damaged, or a table cannot be written.
 pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<ExportResult> {
     let out = Folder::open(folder, &wanted.formats)?;
-    // Done first, because it frees space.
+    // This is done first, because it frees disk space.
     let notes = out.sweep();
     let mut exported = ExportResult {
         files: tables::write(run, &out, wanted.every_reading)?,

@@ -1,5 +1,6 @@
-//! Manages the folder that tables are written to. A file appears complete, by rename; an export
-//! that was stopped leaves the previous files.
+//! Manages the folder into which tables are written. A file is written under a temporary name and
+//! then renamed, so that it appears complete. An export that was stopped does not change the
+//! previous files.
 
 use crate::column::{Cell, Table};
 use crate::csv_file::CsvFile;
@@ -16,10 +17,11 @@ use tempfile::NamedTempFile;
 
 /// Prefix of the names of unfinished files.
 const PREFIX: &str = ".cassay-table-";
-/// Maximum of attempts to create a file, if others remove it before it is locked.
+/// Maximum number of attempts to create a file, in case other exports remove it before it is
+/// locked.
 const TRIES: usize = 10;
 
-/// Output folder of the tables, and their formats.
+/// Output folder of the tables, with the formats in which they are written.
 pub(crate) struct Folder {
     path: PathBuf,
     formats: Vec<Format>,
@@ -33,10 +35,10 @@ pub(crate) struct Files<'r, R> {
     rows: u64,
 }
 
-/// File of one format.
+/// File of a table in one format.
 struct OneFile {
     format: Format,
-    /// Final path of the file.
+    /// Path of the file after it is complete.
     path: PathBuf,
     temporary: NamedTempFile,
     writer: Writer,
@@ -58,8 +60,9 @@ impl Folder {
         })
     }
 
-    /// Removes the files that killed exports have left here, and returns a sentence about each. A
-    /// process that writes a file holds its lock, which ends with the process.
+    /// Removes the unfinished files of killed exports from the folder, and returns a sentence about
+    /// each. A process that writes a file holds a lock on it, and the system releases the lock when
+    /// the process ends.
     pub(crate) fn sweep(&self) -> Vec<String> {
         let is_left = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -78,16 +81,15 @@ impl Folder {
         entries.map(|entry| entry.path()).filter(is_left).filter_map(removed).collect()
     }
 
-    /// Creates a temporary file that gets its final name when it is complete, and is locked until
-    /// then.
+    /// Creates a temporary file, which is locked until it is complete and gets its final name.
     fn in_the_making(&self) -> Result<NamedTempFile> {
         for _ in 0..TRIES {
             let made = tempfile::Builder::new()
                 .prefix(PREFIX)
-                // As for any other new file, the process's umask reduces the permissions.
+                // The umask of the process reduces these permissions, as for any other new file.
                 .permissions(Permissions::from_mode(0o666))
                 .tempfile_in(&self.path)?;
-            // Another export may have opened the file before the lock, and removed it.
+            // Another export may have opened and removed the file before it was locked.
             if made.as_file().try_lock().is_ok() && made.as_file().metadata()?.nlink() > 0 {
                 return Ok(made);
             }
@@ -137,7 +139,7 @@ impl<'r, R: 'r> Files<'r, R> {
         Ok(())
     }
 
-    /// Ends the files and moves them to their final paths.
+    /// Completes the files and moves them to their final paths.
     pub(crate) fn end(self) -> Result<Vec<WrittenFile>> {
         let (table, rows) = (self.name, self.rows);
         let end = |file: OneFile| {

@@ -11,9 +11,10 @@ use parquet::schema::types::Type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows of a group: some MB of values in memory, regardless of the length of the table.
+/// Number of rows in a group. Its values take some MB of memory, regardless of the length of the
+/// table.
 const GROUP_ROWS: usize = 1 << 16;
-/// Definition levels: the value is present, or NULL.
+/// Definition levels, which state whether a value is present or NULL.
 const THERE: i16 = 1;
 const NULL: i16 = 0;
 
@@ -24,7 +25,7 @@ pub(crate) struct ParquetFile<W: Write + Send> {
     rows: usize,
 }
 
-/// Values of a column in the current group.
+/// Values of a column in the current row group.
 struct ColumnValues {
     values: Values,
     levels: Vec<i16>,
@@ -120,7 +121,7 @@ impl ColumnValues {
     fn add(&mut self, cell: Cell<'_>) {
         let is_there = match (&mut self.values, cell) {
             (Values::Text(all), Cell::Text(text)) => {
-                // A text equal to the one before shares its bytes and is not copied.
+                // If a text equals the one before, both share the same bytes and nothing is copied.
                 let before = all.last().filter(|before| before.data() == text.as_bytes());
                 let same = before.cloned();
                 all.push(same.unwrap_or_else(|| ByteArray::from(text.as_bytes().to_vec())));
@@ -139,7 +140,7 @@ impl ColumnValues {
                 all.push(value);
                 true
             }
-            // A column contains values of its own type, or absent values.
+            // A column contains only values of its own type and absent values.
             _ => false,
         };
         self.levels.push(if is_there { THERE } else { NULL });

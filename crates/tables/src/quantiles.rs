@@ -4,7 +4,7 @@ use crate::column::Table;
 use measure::Known;
 use store::record::QuantilesRecord;
 
-/// Name in columns, name in records, description.
+/// Name of each figure in columns, its name in records, and its description.
 const FIGURES: [(&str, &str, &str); 6] = [
     ("mean", "mean", "Arithmetic mean"),
     ("p50", "p50", "Median"),
@@ -14,17 +14,17 @@ const FIGURES: [(&str, &str, &str); 6] = [
     ("max", "max", "Largest value"),
 ];
 
-/// Start of a time: intended start or send.
+/// Moment from which a time counts: the intended start or the send.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
-    /// From the intended start.
+    /// The time counts from the intended start.
     Latency,
-    /// From the send.
+    /// The time counts from the send.
     Service,
 }
 
 impl Clock {
-    /// Returns the prefix of its columns.
+    /// Returns the prefix of the columns for this clock.
     fn prefix(self) -> &'static str {
         match self {
             Clock::Latency => "",
@@ -40,13 +40,13 @@ impl Clock {
     }
 }
 
-/// Returns true if there were values. Runs of earlier versions do not count them, so a positive
-/// maximum is enough.
+/// Returns true if the record covers any values. Runs of earlier versions do not record their
+/// number, so a positive maximum is enough.
 fn has_values(record: &QuantilesRecord) -> bool {
     record.count > 0 || record.max.least() > 0.0
 }
 
-/// Adds a column for each figure of a clock.
+/// Adds a column for each figure of one clock.
 pub(crate) fn columns<'r, R: 'r>(
     table: Table<'r, R>,
     clock: Clock,
@@ -65,7 +65,7 @@ pub(crate) fn columns<'r, R: 'r>(
     })
 }
 
-/// Adds the interval columns of the percentiles that have one.
+/// Adds columns for the intervals of percentiles. Not all percentiles have an interval.
 pub(crate) fn intervals<'r, R: 'r>(
     table: Table<'r, R>,
     of: impl for<'a> Fn(&'a R) -> Option<&'a QuantilesRecord> + Copy + 'r,
@@ -77,7 +77,7 @@ pub(crate) fn intervals<'r, R: 'r>(
     })
 }
 
-/// Adds the column that names the figures of a row that are lower bounds.
+/// Adds the column that lists which figures of a row are lower bounds.
 pub(crate) fn bounds<'r, R: 'r>(
     table: Table<'r, R>,
     of: impl for<'a> Fn(&'a R) -> [Option<&'a QuantilesRecord>; 2] + 'r,

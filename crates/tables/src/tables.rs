@@ -1,4 +1,4 @@
-//! Lists the tables, and writes them in this order.
+//! Lists the tables, and writes them in the order of the list.
 
 mod comparisons;
 mod costs;

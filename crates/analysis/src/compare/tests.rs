@@ -1,4 +1,4 @@
-//! Tests comparisons with known true ratios: their findings, and how often these are wrong.
+//! Tests the findings of comparisons with known true ratios, and the frequency of wrong findings.
 
 use super::*;
 use crate::test_series::Chance;
@@ -11,7 +11,7 @@ fn findings_follow_from_interval_margin_and_direction() {
         ([1.10, 1.30], Faster, Slower),
         ([0.70, 0.85], Slower, Faster),
         ([0.98, 1.02], Equivalent, Equivalent),
-        // It differs from 1, but too little to be important.
+        // The ratio differs from 1, but too little to be important.
         ([1.005, 1.02], Equivalent, Equivalent),
         // The margin is symmetric in ratios, so 0.90 is below 1/1.1.
         ([0.90, 1.08], Inconclusive, Inconclusive),
@@ -23,7 +23,7 @@ fn findings_follow_from_interval_margin_and_direction() {
     }
 }
 
-/// Returns the finding of a single comparison.
+/// Returns the finding of a comparison that is judged alone.
 fn alone(seen: &Comparison) -> Finding {
     seen.finding(seen.p())
 }
@@ -40,7 +40,7 @@ fn pairs_give_the_textbook_interval_of_log_ratios() {
     assert!((low - (mean - half).exp()).abs() < 1e-6, "{low}");
     assert!((high - (mean + half).exp()).abs() < 1e-6, "{high}");
     assert_eq!(seen.blocks, 3);
-    // With 3.3 %, the interval excludes 1, but the level for the word is not reached.
+    // With p = 3.3 %, the interval excludes 1, but the finding needs p < 3 %.
     assert_eq!(alone(&seen), Finding::Inconclusive);
 }
 
@@ -56,7 +56,7 @@ fn p_is_that_of_the_t_test() {
     let [low, _] = seen.ci95().unwrap();
     assert!((low - 1.0).abs() < 1e-6, "the interval ends where p is 5 %");
     assert_eq!(alone(&seen), Finding::Inconclusive);
-    // 3.896 is the value for 3 %, the threshold for the word.
+    // The t value for a p of 3 %, the threshold of the finding, is 3.896.
     for (t, expected) in [(3.89, Finding::Inconclusive), (3.90, Finding::Faster)] {
         seen.error = Some(LogError {
             standard_error: seen.ratio.ln() / t,
@@ -89,17 +89,18 @@ fn runs_that_did_not_take_turns_look_different_at_most() {
         None,
         "more of the same would not help"
     );
-    // Runs differ by more than these 5 % between two runs with quiet blocks.
+    // A single run may differ by more than the 5 % between these two runs with quiet blocks.
     let quiet = compare_unpaired(&[100.0; 5], &[105.0; 5], Metric::THROUGHPUT).unwrap();
     assert_eq!(alone(&quiet), Finding::Inconclusive);
     let [low, high] = quiet.ci95().unwrap();
-    // It is Student's t with eight degrees of freedom.
+    // The interval uses Student's t with eight degrees of freedom.
     let half = 2.306_004 * (2.0_f64 * 0.03 * 0.03).sqrt();
     assert!((high / low - (2.0 * half).exp()).abs() < 1e-4);
 }
 
-/// Runs of several blocks whose levels vary by four fifths of the blocks' noise. With that much,
-/// Welch's test calls 13 to 23 % of equal runs different, as observed.
+/// Returns the share of equal runs that are called different. The runs have several blocks, and
+/// their levels vary by four fifths of the noise of the blocks. With this variation, Welch's test
+/// calls 13 to 23 % of equal runs different, as observed.
 fn equal_runs(chance: &mut Chance, rounds: u32, blocks: usize, noise: f64) -> f64 {
     let mut run = || -> Vec<f64> {
         let level = 0.8 * noise * chance.normal();
@@ -159,7 +160,7 @@ fn the_smallest_visible_effect_is_seen_in_four_of_five() {
         let ratio = |chance: &mut Chance| (effect + noise * chance.normal()).exp();
         (0..10).map(|_| (1000.0, 1000.0 * ratio(chance))).collect()
     };
-    // The scatter itself is estimated, so the test uses the true scatter.
+    // The scatter of each simulated study is only an estimate, so the test uses the true scatter.
     let error = LogError {
         standard_error: noise / 10.0_f64.sqrt(),
         freedom: 9.0,
@@ -216,11 +217,12 @@ fn a_lower_bound_decides_only_toward_larger_values() {
         both.map(|(b, c)| if turned { (c, b) } else { (b, c) }).collect()
     };
     for (value, there, back) in [
-        // The first is at least twice as slow, so it is slower and the other is faster.
+        // The contender's latency is at least twice as high, so the contender is slower. With the
+        // sides exchanged, it is faster.
         (20.0, Finding::Slower, Finding::Faster),
-        // It is at least this fast, or arbitrarily slow.
+        // The contender's latency is at least this value, but may be arbitrarily high.
         (5.0, Finding::Inconclusive, Finding::Inconclusive),
-        // The values are equal to the digit, but the true value may be ten times as large.
+        // The values are equal, but the true latency of the contender may be ten times as high.
         (10.0, Finding::Inconclusive, Finding::Inconclusive),
     ] {
         let contender = side(value, AtLeast);
@@ -241,7 +243,8 @@ fn a_lower_bound_decides_only_toward_larger_values() {
             assert_eq!((alone(&seen), seen.bound), (apart, Some(bound)));
         }
     }
-    // One bound of three is enough. With a bound on either side, the ratio is unknown.
+    // A lower bound in one of three blocks is enough to make the ratio a bound. With bounds on both
+    // sides, the ratio is unknown.
     let one = [AtLeast(10.0), Exactly(10.0), Exactly(10.0)];
     let seen = compare_paired(&pairs(one, false), Metric::LATENCY).unwrap();
     assert_eq!(
@@ -263,8 +266,8 @@ fn a_lower_bound_decides_only_toward_larger_values() {
     );
 }
 
-/// A timeout truncates the values of the contender at some point. The rest counts as different no
-/// more often than the level allows.
+/// A timeout truncates the values of one contender. The equal variants count as different no more
+/// often than the level allows.
 #[test]
 fn equal_variants_with_one_censored_differ_in_at_most_1_in_30() {
     let mut chance = Chance::new(29);

@@ -4,8 +4,8 @@ use super::*;
 use crate::test_series::Chance;
 
 const THREADS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
-/// The points come from λ 1000, σ 0.05, κ 0.0008 with manually added errors, and were fitted with
-/// scipy.
+/// The points come from λ 1000, σ 0.05 and κ 0.0008 with manually added errors. The expected
+/// coefficients were fitted with scipy.
 const OPS: [f64; 7] = [995.0, 1915.0, 3480.0, 5870.0, 8290.0, 9260.0, 8040.0];
 
 fn loads(threads: &[f64], blocks: &[Vec<f64>]) -> Vec<Load> {
@@ -47,7 +47,7 @@ fn the_curve_is_that_of_the_worked_example() {
     assert!(usl.kappa_ci95[0] < 0.00102274 && usl.kappa_ci95[1] > 0.00102274);
 }
 
-/// Returns the throughput of planted coefficients by block, with noise in each trial.
+/// Returns the throughput by block for known coefficients, with noise in each trial.
 fn planted(truth: Coefficients, threads: &[f64], noise: f64, seed: u64) -> Vec<Load> {
     let mut chance = Chance::new(seed);
     let mut block = || {
@@ -75,7 +75,7 @@ fn a_planted_peak_lies_in_its_interval() {
         let [low, high] = threads_ci95;
         hits += u32::from(low <= truth.peak_threads() && truth.peak_threads() <= high);
     }
-    // It is binomial, 30 at 95 %, and below 25 in 1 of 300.
+    // The number of hits is binomial (30 trials at 95 %), and below 25 in 1 of 300 cases.
     assert!(hits >= 25, "{hits} of {runs}");
 }
 
@@ -88,7 +88,8 @@ fn a_curve_that_levels_off_has_no_peak() {
     };
     let of = |seed| fit(&planted(truth, &THREADS, 0.02, seed)).unwrap();
     let peaks = (0..40).filter(|seed| matches!(of(*seed).peak, Peak::At { .. }));
-    // There is one in forty according to the level, and most of them are too far outside.
+    // By the level of the test, one series in forty has a peak, and most such peaks are too far
+    // outside the loads to be reported.
     assert!(peaks.count() <= 2);
 }
 
@@ -115,7 +116,7 @@ fn no_curve_is_drawn_through_what_shows_none() {
 
 #[test]
 fn a_curve_that_only_falls_peaks_at_its_first_load() {
-    // N* is 8.3 by the formula, which is below every measured load.
+    // By the formula, N* is 8.3, which is below every measured load.
     let threads = [16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
     let ops = vec![10_000.0, 9970.0, 9900.0, 9780.0, 9530.0, 9060.0];
     let usl = fit(&loads(&threads, &[ops])).unwrap();

@@ -4,8 +4,8 @@ use super::*;
 use crate::multiple_comparisons::judge_all;
 use crate::test_series::Chance;
 
-/// Throughput of heap (small, large) × commit log (periodic, batch), op/s, by block. The expected
-/// figures below were computed from these with numpy and scipy.
+/// Throughput in op/s of heap (small, large) × commit log (periodic, batch), by block. The expected
+/// figures below were computed from these values with numpy and scipy.
 const TWO_BY_TWO: [[f64; 4]; 5] = [
     [71204.0, 69050.0, 80310.0, 74930.0],
     [69870.0, 68010.0, 78820.0, 74020.0],
@@ -77,9 +77,9 @@ fn the_interaction_of_the_worked_example_matters() {
     };
     let acts = |metric: Metric| found[2].interaction(&judged[2], metric);
     assert_eq!(acts(Metric::THROUGHPUT), Interaction::Matters);
-    // The effect of 3.9 % certainly exists, but is too small to be important.
+    // The effect of 3.9 % is certain, but too small to be important.
     assert_eq!(acts(margin(0.05)), Interaction::NotResolved);
-    // All have the same error, so they are on one line of a half-normal plot.
+    // All effects have the same error, so they are on one line of a half-normal plot.
     assert!((found[2].scaled - found[2].comparison.ratio.ln().abs() / 2.0).abs() < 1e-12);
     assert!((found[0].scaled - found[0].comparison.ratio.ln().abs()).abs() < 1e-12);
 }
@@ -99,7 +99,7 @@ fn one_block_or_two_have_no_interval_and_say_nothing() {
 #[test]
 fn a_block_without_a_cell_is_left_out_where_it_is_needed() {
     let mut some = blocks(&TWO_BY_TWO);
-    // A large heap with batch was not measured in the first block.
+    // The cell of a large heap with batch was not measured in the first block.
     some[0][3] = None;
     assert_eq!(
         effect(EffectContrast::Main(level(0, 1)), &some).comparison.blocks,
@@ -111,8 +111,8 @@ fn a_block_without_a_cell_is_left_out_where_it_is_needed() {
 
 #[test]
 fn values_are_compared_with_the_first_of_their_axis() {
-    // The matrix has three values by two. The third value doubles, and the second axis has no
-    // effect.
+    // The matrix has three values by two values. The third value doubles the throughput, and the
+    // second axis has no effect.
     let design = Design::new(vec![3, 2]);
     let row = |noise: f64| [1.0, 1.0, 1.0, 1.0, 2.0, 2.0].map(|v| Some(Known::Exactly(v * noise)));
     let blocks: Vec<Vec<Option<Known>>> = [1.0, 1.2, 0.9].map(|noise| row(noise).to_vec()).into();
@@ -134,7 +134,7 @@ fn a_lower_bound_on_one_side_bounds_the_effect() {
     some[1][2] = Some(Known::AtLeast(78820.0));
     let heap = effect(EffectContrast::Main(level(0, 1)), &some).comparison;
     assert_eq!(heap.bound, Some(crate::Bound::AtLeast));
-    // In a ratio of ratios, the bound is on the other side.
+    // In the divisor of a ratio of ratios, a bound is open in the opposite direction.
     let both = EffectContrast::Interaction(level(0, 1), level(1, 1));
     assert_eq!(
         effect(both, &some).comparison.bound,
@@ -168,7 +168,8 @@ fn of_matrices_without_effects_one_in_thirty_has_one() {
         let (judged, _) = judge_all(&family);
         called += u32::from(judged.iter().any(|one| one.finding.is_difference()));
     }
-    // It is binomial, 400 at 3 %, and above 21 in 1 of 200.
+    // The number of wrong findings is binomial (400 cases at 3 %), and above 21 in 1 of 200
+    // simulations.
     assert!(called <= 21, "{called} of {runs}");
 }
 

@@ -14,11 +14,11 @@ pub struct Load {
 /// Difference between the throughputs of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agreement {
-    /// Largest throughput ÷ smallest, minus 1.
+    /// Relative difference: largest throughput ÷ smallest, minus 1.
     pub apart: f64,
-    /// Interval of `apart`. It holds for all pairs at once with 95 % (Bonferroni).
+    /// Interval of `apart`. It covers all pairs of runs at once with 95 % confidence (Bonferroni).
     pub ci95: [f64; 2],
-    /// Judgement from that interval.
+    /// Judgement that follows from the interval.
     pub agreed: MarginResult,
 }
 
@@ -34,8 +34,8 @@ measure::word_enum! {
     }
 }
 
-/// Returns the difference between the throughputs of runs. A share of `within` is not important.
-/// `None` with fewer than two runs, or if one of them did no operations.
+/// Returns the difference between the throughputs of runs. A difference up to the share `within` is
+/// not important. `None` with fewer than two runs, or if one of them did no operations.
 pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
     let done: Vec<Load> = loads.iter().copied().filter(|load| load.mean > 0.0).collect();
     let count = done.len();
@@ -44,7 +44,8 @@ pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
     }
     let pairs = (count * (count - 1) / 2) as f64;
     let z = autocorrelation::normal_quantile(1.0 - 0.05 / 2.0 / pairs);
-    // Ratios are compared by their logarithms, whose errors are the relative errors of the ratios.
+    // Throughputs are compared by their logarithms, whose errors are the relative errors of the
+    // throughputs.
     let (mut apart, mut low, mut high) = (0.0_f64, 0.0_f64, 0.0_f64);
     for (number, one) in done.iter().enumerate() {
         for other in &done[number + 1..] {

@@ -1,29 +1,30 @@
-//! Finds change points within a window: where one level follows another.
+//! Finds change points within a window, at which one level of a series ends and the next begins.
 //!
-//! Killick, Fearnhead and Eckley 2012, "Optimal detection of changepoints with a linear
-//! computational cost" (arXiv 1101.1438): the partition with the least squares around the means of
-//! its parts, with a penalty for each further part. The penalty is 3 σ² ln n, which is not from the
-//! paper. Its σ comes from first differences, which a change of level hardly affects.
+//! The method is that of Killick, Fearnhead and Eckley 2012, "Optimal detection of changepoints
+//! with a linear computational cost" (arXiv 1101.1438). It finds the partition with the least
+//! squares around the means of its segments, with a penalty for each further segment. The penalty
+//! is 3 σ² ln n, which is not from the paper. Its σ comes from first differences, which a change of
+//! level hardly affects.
 //!
-//! Consecutive blocks are correlated: if they count as independent, nine in ten series without a
-//! change get one (60 values with a correlation of 0.6). So σ is the one of their sums, for an
-//! AR(1) series.
+//! Consecutive blocks are correlated. If they counted as independent, nine in ten series without a
+//! change would appear to have one (60 values with a correlation of 0.6). So σ is the deviation of
+//! sums of blocks, for an AR(1) series.
 
 use crate::autocorrelation;
 use crate::trend::{line, spaced};
 
 /// Maximum number of reported changes: those with the largest gain.
 pub const CHANGES_MAX: usize = 5;
-/// Minimum number of blocks of a level.
+/// Minimum number of blocks between two changes.
 const SEGMENT_MIN: usize = 5;
 /// Penalty of a change, in σ² ln n.
 const PENALTY: f64 = 3.0;
-/// Smallest assumed σ, as a share of the mean. At an exactly constant rate, a change of one
-/// ten-thousandth is certain, but irrelevant.
+/// Smallest assumed σ, as a share of the mean. Without it, a change of one ten-thousandth of an
+/// exactly constant rate would be certain, but such a change is irrelevant.
 const SIGMA_MIN: f64 = 1e-3;
-/// Limit at which steps are clipped, in typical steps.
+/// Limit at which steps between neighbouring blocks are clipped, in multiples of the typical step.
 const CLIPPED_AT: f64 = 2.5;
-/// Maximum correlation: a few dozen blocks cannot show more.
+/// Maximum assumed correlation, because a few dozen blocks cannot show a higher one.
 const CORRELATION_MAX: f64 = 0.8;
 
 /// A change of level.
@@ -31,14 +32,14 @@ const CORRELATION_MAX: f64 = 0.8;
 pub struct Change {
     /// Index of the first block after the change.
     pub at: usize,
-    /// Mean of the blocks since the previous change.
+    /// Mean of the blocks between the previous change and this one.
     pub before: f64,
-    /// Mean of the blocks until the next change.
+    /// Mean of the blocks between this change and the next one.
     pub after: f64,
 }
 
-/// Returns the changes of level, in order. Empty if a straight line explains the series as well,
-/// because a steady slope would otherwise become many small steps.
+/// Returns the changes of level, in order. Empty if a straight line explains the series as well as
+/// the changes do. Otherwise a steady slope would become many small steps.
 pub fn changes(blocks: &[f64]) -> Vec<Change> {
     let cost = Cost::for_blocks(blocks);
     let penalty = penalty(blocks);
@@ -67,13 +68,13 @@ pub fn changes(blocks: &[f64]) -> Vec<Change> {
     (0..at.len()).map(change).collect()
 }
 
-/// Returns the range from the previous change to the next.
+/// Returns the range of blocks from the previous change to the next.
 fn around(at: &[usize], index: usize, end: usize) -> (usize, usize) {
     let before = index.checked_sub(1).map_or(0, |before| at[before]);
     (before, at.get(index + 1).copied().unwrap_or(end))
 }
 
-/// Returns the minimum gain of a change.
+/// Returns the minimum gain that a change must have.
 fn penalty(blocks: &[f64]) -> f64 {
     let sigma = sigma(blocks).max(autocorrelation::mean(blocks).abs() * SIGMA_MIN);
     PENALTY * sigma * sigma * (blocks.len().max(2) as f64).ln()
@@ -86,7 +87,7 @@ fn penalty(blocks: &[f64]) -> f64 {
 fn sigma(blocks: &[f64]) -> f64 {
     let steps: Vec<f64> = blocks.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (middle, usual) = autocorrelation::median_and_deviation(&steps);
-    // A change of level is one large step, which would look like a correlation.
+    // A change of level is one large step, which would otherwise look like a correlation.
     let most = CLIPPED_AT * usual;
     let clipped: Vec<f64> = steps.iter().map(|step| (step - middle).clamp(-most, most)).collect();
     let raw = 1.0 + 2.0 * autocorrelation::autocorrelation(&clipped, 1);
@@ -94,26 +95,26 @@ fn sigma(blocks: &[f64]) -> f64 {
     usual * ((1.0 + rho) / 2.0).sqrt() / (1.0 - rho)
 }
 
-/// Returns the sum of squares around the line through all blocks.
+/// Returns the sum of squares around a straight line through all blocks.
 fn slope_cost(blocks: &[f64]) -> f64 {
     let slope = line(&spaced(blocks)).slope;
     let left: Vec<f64> = spaced(blocks).into_iter().map(|(at, value)| value - slope * at).collect();
     autocorrelation::variance(&left) * left.len().saturating_sub(1) as f64
 }
 
-/// Returns the sum of squares around the means of the parts between changes.
+/// Returns the sum of squares around the means of the segments between changes.
 fn total(cost: &Cost, at: &[usize]) -> f64 {
     let ends = || at.iter().copied().chain([cost.len()]);
     let begins = [0].into_iter().chain(at.iter().copied());
     begins.zip(ends()).map(|(from, to)| cost.part(from, to)).sum()
 }
 
-/// Returns the index at which each part of the best partition begins, except the first.
+/// Returns the index at which each segment of the best partition begins, except the first.
 fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     if count < 2 * SEGMENT_MIN {
         return Vec::new();
     }
-    // For each place, the least cost of the blocks before it, and the start of its last part.
+    // For each index: the least cost of the blocks before it, and the start of their last segment.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0] = (-penalty, 0);
     let mut candidates = vec![0];
@@ -124,7 +125,7 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
             .map(|from| (with(from), *from))
             .reduce(|a, b| if b.0 < a.0 { b } else { a })
             .unwrap_or((f64::INFINITY, 0));
-        // A candidate whose cost is higher even without the next penalty can never be the best.
+        // A candidate whose cost is higher even without the next penalty can never become the best.
         candidates.retain(|from| best[*from].0 + cost.part(*from, end) <= least.0);
         best[end] = least;
         let next = end + 1 - SEGMENT_MIN;
@@ -142,9 +143,9 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     at
 }
 
-/// Computes the squares around the mean of any part, from sums.
+/// Computes the squares around the mean of any segment, from running sums.
 struct Cost {
-    /// Sums of the values before each place, and sums of their squares. The mean is subtracted
+    /// Sums of the values before each index, and sums of their squares. The mean is subtracted
     /// first, so that large values lose no digits.
     sums: Vec<(f64, f64)>,
 }

@@ -1,16 +1,16 @@
-//! Finds cycles: the period after which a series repeats, from its autocorrelation.
+//! Finds cycles, by the period after which the autocorrelation of a series peaks.
 
 use crate::autocorrelation;
 
-/// Minimum number of cycles in a window: a part of one cycle is a trend.
+/// Minimum number of cycles in a window, because a part of one cycle is a trend.
 pub const CYCLES_MIN: f64 = 3.0;
 /// Minimum number of values in a cycle.
 const LAG_MIN: usize = 3;
-/// Minimum autocorrelation at a lag of one cycle. At a correlation of 0.9, one in ten series of 300
-/// values without a cycle reaches it.
+/// Minimum autocorrelation at a lag of one cycle. One in ten series of 300 values without a cycle
+/// reaches this value if its correlation is 0.9.
 const CORRELATION_MIN: f64 = 0.5;
-/// Share of the highest peak that the first peak must reach, because later peaks are multiples of
-/// the cycle.
+/// Share of the highest peak that the first peak must reach. Later peaks are at multiples of the
+/// cycle.
 const NEARLY: f64 = 0.9;
 
 /// Cycles of a series.
@@ -36,7 +36,7 @@ pub fn cycles(values: &[f64]) -> Cycles {
     }
     let count = values.len();
     let correlation = |lag: usize| {
-        // The sum has fewer pairs than the series has values.
+        // At this lag, fewer pairs than values contribute to the sum, so the result is scaled up.
         autocorrelation::autocorrelation(values, lag) * count as f64 / (count - lag) as f64
     };
     let all: Vec<f64> = (0..=count / 2).map(correlation).collect();

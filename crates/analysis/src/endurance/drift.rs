@@ -4,8 +4,8 @@ use super::BLOCKS;
 use crate::autocorrelation;
 use crate::trend::{line, spaced};
 
-/// Share within which latency counts as stable: the margin within which two latencies count as
-/// equal.
+/// Share up to which a drift of latency counts as stable: the margin within which two latencies
+/// count as equal.
 pub const LATENCY_WITHIN: f64 = 0.10;
 
 /// A drift over a window.
@@ -14,7 +14,7 @@ pub struct Drift {
     /// Change from beginning to end of the window, as a share of the median block: Theil and Sen's
     /// slope.
     pub change: f64,
-    /// Its 95 % interval, by Sen. `None` with too few blocks.
+    /// 95 % interval of the drift, by Sen. `None` with too few blocks.
     pub ci95: Option<[f64; 2]>,
     /// Mann and Kendall's z, corrected for the correlation between the blocks.
     pub z: f64,
@@ -30,11 +30,11 @@ measure::word_enum! {
     pub enum DriftDirection {
         /// Both the drift and its interval are within the margin.
         Steady = "steady",
-        /// The series certainly rose, and the best estimate is more than the margin.
+        /// The series certainly rose, and the best estimate is above the margin.
         Rising = "rising",
-        /// The series certainly fell, and the best estimate is more than the margin.
+        /// The series certainly fell, and the best estimate is beyond the margin.
         Falling = "falling",
-        /// The drift is not known well enough.
+        /// The interval is too wide for a judgement.
         #[default]
         Untold = "untold",
     }

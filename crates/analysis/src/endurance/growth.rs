@@ -2,18 +2,18 @@
 //!
 //! Only the minimum of each block counts, because use is highest immediately before a release. Only
 //! the last two thirds of the window count, because buffers that fill once do so at the start of
-//! the window. No forecast exceeds thirty times the window's length.
+//! the window. A forecast reaches at most thirty times the window's length into the future.
 
 use crate::trend::{VALUES_TO_TELL, line};
 
-/// Maximum horizon of a forecast, s: thirty days.
+/// Maximum horizon of a forecast, in seconds: thirty days.
 pub const HORIZON_S: f64 = 30.0 * 86_400.0;
-/// Maximum horizon of a forecast, in lengths of the window: one day allows a forecast of thirty
-/// days.
+/// Maximum horizon of a forecast, in lengths of the window. A window of one day allows a forecast
+/// of thirty days.
 const HORIZON_WINDOWS: f64 = 30.0;
-/// Number of blocks of the window.
+/// Number of blocks into which the window is divided.
 const BLOCKS: f64 = 64.0;
-/// Share of the window that counts, up to its end.
+/// Share of the window that counts, measured from its end.
 const LOOKED_AT: f64 = 2.0 / 3.0;
 
 /// Growth of a series.
@@ -21,14 +21,14 @@ const LOOKED_AT: f64 = 2.0 / 3.0;
 pub struct Growth {
     /// Growth per second: Theil and Sen's slope of the minima of the blocks.
     pub per_s: f64,
-    /// Its 95 % interval. `None` with too few blocks.
+    /// 95 % interval of the growth per second. `None` with too few blocks.
     pub per_s_ci95: Option<[f64; 2]>,
     /// Minimum of the last block.
     pub last: f64,
-    /// Time until the series reaches its limit, if the growth continues, s. `None` if the series
-    /// does not certainly grow, or if its limit is unknown.
+    /// Time until the series reaches its limit, if the growth continues, in seconds. `None` if the
+    /// growth is not certain, or if the limit of the series is unknown.
     pub reaches_s: Option<f64>,
-    /// Maximum horizon of a forecast from a window of this length, s.
+    /// Maximum time that a forecast from the window may cover, in seconds.
     pub horizon_s: f64,
     /// Judgement of the growth.
     pub growing: Growing,
@@ -38,9 +38,9 @@ measure::word_enum! {
     /// Judgement of a growth.
     #[derive(Default)]
     pub enum Growing {
-        /// The series may not grow.
+        /// The growth is not certain.
         No = "no",
-        /// The series certainly grows, but reaches no known limit within the horizon.
+        /// The series certainly grows, but does not reach a known limit within the horizon.
         Grows = "grows",
         /// The series certainly grows, and reaches its limit within the horizon.
         Leaks = "leaks",
@@ -50,8 +50,8 @@ measure::word_enum! {
     }
 }
 
-/// Returns the growth of a series in a window of `seconds`. `lowest` holds the minima of short
-/// stretches, each with its time, s.
+/// Returns the growth of a series in a window of `seconds`. `lowest` contains the minima of short
+/// intervals, each with its time in seconds.
 pub fn growth(lowest: &[(f64, f64)], seconds: f64, limit: Option<f64>) -> Growth {
     let blocks = blocks(lowest, seconds);
     let line = line(&blocks);
@@ -76,7 +76,8 @@ pub fn growth(lowest: &[(f64, f64)], seconds: f64, limit: Option<f64>) -> Growth
     }
 }
 
-/// Returns the minimum of each block that counts, with the time at which it was measured, s.
+/// Returns the minimum of each block that counts, with the time at which that minimum was measured,
+/// in seconds.
 fn blocks(lowest: &[(f64, f64)], seconds: f64) -> Vec<(f64, f64)> {
     let from_s = seconds * (1.0 - LOOKED_AT);
     let width_s = seconds / BLOCKS;

@@ -3,12 +3,12 @@
 use super::*;
 use crate::test_series::Chance;
 
-/// These are ten values from the documents of Otava, whose code finds one change.
+/// These ten values come from the documentation of Otava, whose code finds one change in them.
 const DOCUMENTED: [f64; 10] = [
     10.43, 10.23, 10.29, 10.91, 10.34, 10.69, 9.23, 9.11, 9.13, 9.03,
 ];
 
-/// This is a series of Otava's own test of the divisive search.
+/// This series comes from Otava's own test of the divisive search.
 const THREE_LEVELS: [f64; 14] = [
     0.3, 2.4, 1.5, -0.9, -0.5, 99.7, 98.3, 99.1, 149.0, 149.7, 149.5, 149.1, 148.8, 150.0,
 ];
@@ -25,7 +25,7 @@ fn changes_are_where_otava_finds_them() {
     };
     assert_eq!((shift.at, shift.before_count, shift.after_count), (6, 6, 4));
     assert!(is_near(shift.before, 10.481_667) && is_near(shift.after, 9.125));
-    // Otava's own p is 4.99e-6, because it divides by n where n - 1 is right.
+    // Otava's own p is 4.99e-6, because Otava divides by n where n - 1 is right.
     assert!(is_near(shift.p, 1.0072e-5), "{}", shift.p);
     assert_eq!(divisive(&THREE_LEVELS, 0.01), [5, 8]);
 }
@@ -62,7 +62,7 @@ fn the_energy_distance_is_that_of_its_definition() {
     }
 }
 
-/// 4 and 3 values give 0.00093 by Otava's deviations.
+/// With Otava's deviations, p would be 0.00093 for 4 and 3 values.
 #[test]
 fn the_t_test_divides_by_the_right_number() {
     let (left, right) = ([1.0, 1.1, 0.9, 1.05], [1.3, 1.35, 1.4]);
@@ -74,7 +74,8 @@ fn the_t_test_divides_by_the_right_number() {
     assert_eq!(p_of_difference(&[], &[2.0]), 1.0);
 }
 
-/// Runs differ by 2 % from each other, and by more from a certain run on.
+/// Returns runs that differ by 2 % from each other. From run 15 on, their level is multiplied by
+/// `step`.
 fn runs(chance: &mut Chance, step: f64) -> Vec<f64> {
     let run = |index: usize| {
         let level = if index < 15 { 1.0 } else { step };
@@ -93,7 +94,7 @@ fn equal_runs_show_a_change_in_fewer_than_2_of_100_series() {
         let large = shifts(&values, Limits::with_magnitude(0.03));
         confirmed += usize::from(large.iter().any(Shift::is_confirmed));
     }
-    // There were 17 in 1000 and 4 in 1000 among 2000 series of another generator.
+    // In another generator's 2000 series, these rates were 17 and 4 of 1000.
     assert!(any <= 30, "{any} of 1000 series");
     assert!(
         confirmed <= 10,
@@ -113,7 +114,7 @@ fn a_step_of_five_percent_is_found_at_its_run() {
                 near += usize::from((14..=16).contains(&shift.at) && shift.is_confirmed());
             }
         }
-        // There are 74 and 91 of a hundred.
+        // Of a hundred series, 74 are exact and 91 are near.
         assert!(exact >= 130, "{exact} of 200 at their run");
         assert!(near >= 170, "{near} of 200 within one run");
     }
@@ -126,7 +127,7 @@ fn a_spike_is_not_confirmed() {
     values[12] = 60.0;
     let found = shifts(&values, Limits::with_magnitude(0.03));
     assert!(!found.iter().any(Shift::is_confirmed), "{found:?}");
-    // A very recent change may be a change point.
+    // A very recent change may be a change point, but is not confirmed.
     values[12] = 100.0;
     values[19] = 60.0;
     let found = shifts(&values, Limits::with_magnitude(0.03));
@@ -140,7 +141,7 @@ fn short_and_flat_series_have_no_change() {
     }
 }
 
-/// Windows overlap, so a change on the border of one window is inside another.
+/// Windows overlap, so a change at the border of one window is inside another window.
 #[test]
 fn a_change_is_found_anywhere_in_a_long_series() {
     let mut chance = Chance::new(13);

@@ -1,10 +1,10 @@
-//! Estimates the noise of trials and places around a curve, and the resulting uncertainty of its
+//! Estimates the noise of trials and places around a curve, and the resulting uncertainty of the
 //! coefficients.
 //!
-//! There are two kinds of noise. Trials of one place differ from block to block. And a place is off
-//! the curve by an amount that further blocks would not change, because no machine follows a
-//! formula exactly. The second kind has as many observations as there are places, regardless of the
-//! number of measurements. Either kind limits the precision of a coefficient.
+//! There are two kinds of noise. First, trials of one place differ from block to block. Second, a
+//! place is off the curve by an amount that further blocks would not change, because no machine
+//! follows a formula exactly. The second kind has as many observations as there are places,
+//! regardless of the number of measurements. Either kind limits the precision of a coefficient.
 
 use super::{Curve, Fit, FixedCoefficients, Observations, SQUARES_MIN, descend, squares};
 use crate::autocorrelation;
@@ -12,13 +12,13 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// Smallest assumed noise of a throughput, as a share.
 pub(crate) const EXACT: f64 = 1e-6;
-/// Level of the test for places off the curve: the test is wrong for one in a hundred true curves.
+/// Level of the test for places off the curve. The test rejects one in a hundred true curves.
 const OFF_LEVEL: f64 = 0.01;
-/// Maximum number of rounds in which the means of places and of blocks are removed. If few trials
-/// are missing, ten rounds suffice.
+/// Maximum number of rounds in which the means of places and of blocks are removed. Ten rounds
+/// suffice if few trials are missing.
 const ROUNDS_MAX: usize = 1000;
 
-/// Noise of the residuals, as a variance of one trial, with its degrees of freedom.
+/// Variance of one trial around the curve, with its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// Variance of a logarithm.
@@ -42,8 +42,8 @@ pub fn free_count<const P: usize>(held: &FixedCoefficients<P>) -> usize {
     held.iter().filter(|held| held.is_none()).count()
 }
 
-/// Returns the noise of the trials around the curve. `None` if there are no more trials than levels
-/// and coefficients.
+/// Returns the noise of the trials around the curve. `None` if the number of trials does not exceed
+/// the number of levels and coefficients.
 pub fn noise_of_trials<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -54,8 +54,8 @@ pub fn noise_of_trials<const P: usize, C: Curve<P>>(
     Noise::from_squares(squares, seen.trials.len().checked_sub(looked_for))
 }
 
-/// Returns the noise of the places around the curve. `None` if there are no more places than
-/// coefficients, the scale included.
+/// Returns the noise of the places around the curve. `None` if the number of places does not exceed
+/// the number of coefficients, including the scale.
 pub fn noise_of_places<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -66,9 +66,9 @@ pub fn noise_of_places<const P: usize, C: Curve<P>>(
     Noise::from_squares(squares, seen.places.len().checked_sub(looked_for))
 }
 
-/// Returns true if the places are off the curve by more than trials of one place differ. This is
-/// Fisher's F test; its noise is the rest that no levels of places and blocks explain. With one
-/// block this is unknown, and false.
+/// Returns true if the places deviate from the curve by more than trials of one place differ. This
+/// is Fisher's F test. Its noise is the residual that the levels of places and blocks do not
+/// explain. With one block, the noise is unknown and the result is false.
 pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> bool {
     let looked_for = (seen.levels_count() + seen.places.len()).saturating_sub(1);
     let freedom = seen.trials.len().checked_sub(looked_for);
@@ -82,8 +82,8 @@ pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> boo
     by_chance < OFF_LEVEL
 }
 
-/// Returns the sum of squares around the curve through every place. It is found by removing the
-/// means of places and of blocks in turn.
+/// Returns the sum of squares around the curve that goes through every place. The function removes
+/// the means of places and of blocks in turn.
 fn within<A>(seen: &Observations<'_, A>) -> f64 {
     let mut of_places = vec![0.0; seen.places.len()];
     let mut least = f64::INFINITY;
@@ -101,8 +101,9 @@ fn within<A>(seen: &Observations<'_, A>) -> f64 {
     least
 }
 
-/// Returns 95 % intervals of the coefficients from the growth of the squares when one coefficient
-/// has another value (profile t; Bates and Watts 1988, "Nonlinear Regression Analysis").
+/// Returns 95 % intervals of the coefficients. An end of an interval is the value of the
+/// coefficient at which the squares have grown to the limit (profile t; Bates and Watts 1988,
+/// "Nonlinear Regression Analysis").
 pub fn profiled<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -119,8 +120,8 @@ pub fn profiled<const P: usize, C: Curve<P>>(
     })
 }
 
-/// Returns the distance that one coefficient can move up or down before the squares are too large,
-/// by bisection. Infinite if the interval has no bound.
+/// Returns the distance that one coefficient can move up or down before the squares become too
+/// large, found by bisection. Infinite if the interval has no bound.
 fn profile<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -141,8 +142,8 @@ fn profile<const P: usize, C: Curve<P>>(
         least_bound
     };
     if fits(outside) {
-        // The search found no end within its limit, so only the coefficient's bound ends the
-        // interval.
+        // The search did not find an end within its limit, so only the bound of the coefficient
+        // ends the interval.
         return if up { most_bound } else { least_bound };
     }
     for _ in 0..60 {

@@ -1,16 +1,18 @@
-//! Observations for a fit: trials, each at a place and in a block.
+//! Observations for a fit. An observation is a trial at a place and in a block.
 //!
-//! Trials of a block share a level, so a block compares two places only if it has a trial of both.
+//! Trials of a block share a level, so a block compares two places only if it contains a trial of
+//! each.
 
-/// Places, each with its throughput by block. `None` if the trial may not be used.
+/// Places on the axis of the curve, each with its throughput by block. `None` if the trial may not
+/// be used.
 pub type SeriesByPoint<'a, A> = [(A, &'a [Option<f64>])];
 
-/// One trial, or the mean of several trials of one place.
+/// One trial, or the mean of several trials at one place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// Index of its place.
+    /// Index of the place of the trial.
     pub place: usize,
-    /// Index of the block, whose level its trials share.
+    /// Index of the block of the trial. Trials of a block share a level.
     pub block: usize,
     /// Logarithm of the throughput, op/s.
     pub ln_ops: f64,
@@ -21,18 +23,18 @@ pub struct Trial {
 /// Observations for a fit.
 #[derive(Clone, Debug)]
 pub struct Observations<'a, A> {
-    /// Places that have a trial.
+    /// Places that have at least one trial.
     pub places: Vec<&'a A>,
-    /// Trials at these places.
+    /// Trials at the places of the fit.
     pub trials: Vec<Trial>,
 }
 
-/// Returns a throughput if it can be used: a number above 0.
+/// Returns a throughput if it is usable, which means that it is above 0.
 pub fn usable(ops: Option<f64>) -> Option<f64> {
     ops.filter(|ops| ops.is_finite() && *ops > 0.0)
 }
 
-/// Returns every usable trial with its block. `counts` is the number of times that each block
+/// Returns every usable trial with its block. `counts` contains the number of times that each block
 /// counts.
 pub fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let (mut places, mut trials) = (Vec::new(), Vec::new());
@@ -55,7 +57,7 @@ pub fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Ob
     Observations { places, trials }
 }
 
-/// Returns the mean of each place over its blocks. All means share one level.
+/// Returns the mean of each place over its blocks. These means share one level.
 pub fn by_place<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let Observations { places, trials } = by_block(measured, counts);
     let mean = |place: usize| {
@@ -80,7 +82,7 @@ pub fn blocks_count<A>(measured: &SeriesByPoint<'_, A>) -> usize {
     counts.max().unwrap_or(0)
 }
 
-/// Returns counts that count every block once.
+/// Returns a vector in which every block counts once.
 pub fn once<A>(measured: &SeriesByPoint<'_, A>) -> Vec<u32> {
     vec![1; blocks_count(measured)]
 }
@@ -112,8 +114,8 @@ impl<'a, A> Observations<'a, A> {
         }
     }
 
-    /// Returns the connected sets of places: for each place, the index of its set. A block with
-    /// trials of two places connects them.
+    /// Returns the index of the connected set of each place. A block with trials of two places
+    /// connects them.
     pub fn bound(&self) -> Vec<usize> {
         let mut of: Vec<usize> = (0..self.places.len()).collect();
         let mut first = vec![None; self.blocks_end()];
@@ -130,7 +132,7 @@ impl<'a, A> Observations<'a, A> {
         of
     }
 
-    /// Returns true if all places are connected.
+    /// Returns true if all places belong to one connected set.
     pub fn is_bound(&self) -> bool {
         let of = self.bound();
         of.iter().all(|one| *one == of[0])
@@ -151,7 +153,7 @@ impl<'a, A> Observations<'a, A> {
         ends.max().unwrap_or(0)
     }
 
-    /// Returns the weighted sum of the values of each index, and the weights.
+    /// Returns, for each index, the weighted sum of its values and the sum of the weights.
     pub(super) fn sums(
         &self,
         count: usize,

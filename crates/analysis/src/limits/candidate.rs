@@ -1,25 +1,27 @@
-//! Compares two trials, and ranks the rows that may have limited the load.
+//! Compares two trials, and ranks the rows of the table that may have limited the load.
 
 use super::kind::{Confidence, LimitKind, LimitRole};
 use super::observation::{LimitReading, Observation};
 
-/// Number of candidates that are reported at most.
+/// Maximum number of candidates in a report.
 const CANDIDATES_MAX: usize = 3;
-/// Ratio by which a value must have risen, if it does not depend on the load, or if it was full
-/// before.
+/// Ratio by which a value must have risen if the resource was already full before, or if the value
+/// does not depend on the load.
 const RISE_MIN: f64 = 1.25;
-/// Fullness above which more does not rank higher: a queue of 40 is as full as one of 20.
+/// Fullness above which a candidate does not rank higher: a queue of 40 ranks the same as one of
+/// 20.
 const FULLNESS_MAX: f64 = 3.0;
 
-/// The observation with which another one is compared.
+/// Observation with which the observation of a trial is compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Before<'a> {
-    /// There is none.
+    /// There is no other observation.
     Nothing,
-    /// A lower load. A resource that is full at both loads may be the limit of the higher one.
+    /// A lower load. A resource that is full at both loads may still be the limit of the higher
+    /// one.
     LowerLoad(&'a Observation),
-    /// The other side of a comparison, or the time before a change. A resource that is as full
-    /// there explains no difference.
+    /// The other variant of a comparison, or the time before a change. A resource that was equally
+    /// full there does not explain the difference.
     OtherSide(&'a Observation),
 }
 
@@ -31,7 +33,8 @@ impl<'a> Before<'a> {
         }
     }
 
-    /// Returns true if a value that was `was` before cannot explain `reading`.
+    /// Returns true if the value `was` of the other observation shows that `reading` cannot explain
+    /// the limit.
     fn excludes(self, reading: &LimitReading, was: f64) -> bool {
         match self {
             Before::Nothing => false,
@@ -46,17 +49,18 @@ impl<'a> Before<'a> {
 pub struct Candidate {
     /// Reading at the limit of the load.
     pub reading: LimitReading,
-    /// Value of the row before it, or on the other side. `None` if there is none.
+    /// Value of the same row in the other observation: before, or for the other variant. `None` if
+    /// there is no such value.
     pub before: Option<f64>,
-    /// Confidence of the statement.
+    /// Confidence of the statement that this resource limited the load.
     pub confidence: Confidence,
 }
 
 /// Returns at most three full rows, the most likely first.
 ///
-/// The client and other programs come first, because the number is then not the cluster's.
-/// Resources come before waits, and waits before queues. Within a role the higher confidence comes
-/// first, then the fuller row, then the order of the rows.
+/// The client and other programs come first: if they are full, the number does not describe the
+/// cluster. Resources come before waits, and waits before queues. Within a role, the higher
+/// confidence comes first, then the fuller row, then the order of the rows.
 pub fn candidates(at: &Observation, before: Before<'_>) -> Vec<Candidate> {
     let earlier = |kind: LimitKind| {
         let readings = before.observation()?.readings.iter();
@@ -94,7 +98,7 @@ pub fn candidates(at: &Observation, before: Before<'_>) -> Vec<Candidate> {
     found
 }
 
-/// Returns the resource nearest its limit, of those that are not full. `None` if there is none.
+/// Returns the resource nearest its limit, among those that are not full. `None` if there is none.
 pub fn nearest(at: &Observation) -> Option<Candidate> {
     let has_room = |one: &&LimitReading| {
         let is_resource = matches!(one.kind.role(), LimitRole::Outside | LimitRole::Resource);

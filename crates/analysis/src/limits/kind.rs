@@ -1,29 +1,31 @@
 //! The rows of the decision table.
 
 measure::word_enum! {
-    /// A row of the decision table. The order is that of the ranking between equals: resources
-    /// first, then waits, which a full resource may cause, then queues, which name no cause.
+    /// A row of the decision table. The order of the variants is the ranking among otherwise equal
+    /// rows. Resources come first, then waits, which a full resource may cause, then queues, which
+    /// name no cause.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum LimitKind {
-        /// The client: its CPU, or its ceiling on the null target.
+        /// Use of the client: its CPU, or its throughput relative to the ceiling on the null
+        /// target.
         Client = "client",
-        /// CPU time of programs that belong to neither the nodes nor cassay, on a full host.
+        /// CPU time on a full host used by programs that belong to neither the nodes nor cassay.
         OtherPrograms = "other_programs",
-        /// CPU time that a quota refused to a host.
+        /// CPU time that a quota denied to a host.
         CpuQuota = "cpu_quota",
-        /// Time in which collections stopped a node.
+        /// Time in which garbage collections stopped a node.
         GarbageCollection = "garbage_collection",
-        /// Use of a disk, of its known limits.
+        /// Operations and bytes of a disk, relative to its known limits.
         DiskRate = "disk_rate",
-        /// Requests in the queue of a disk.
+        /// Number of requests in the queue of a disk.
         DiskQueue = "disk_queue",
-        /// Bytes on a link, of its rate.
+        /// Bytes on a link, relative to the rate of the link.
         Network = "network",
-        /// Compaction at its configured throughput.
+        /// Compaction that runs at its configured throughput limit.
         CompactionThroughput = "compaction_throughput",
         /// One thread that uses a whole CPU while the host has idle CPUs.
         Thread = "thread",
-        /// CPU time of a host.
+        /// Used CPU time of a host.
         Cpu = "cpu",
         /// Writes that waited for the sync of the commit log.
         CommitLogSync = "commit_log_sync",
@@ -31,60 +33,60 @@ measure::word_enum! {
         CommitLogSegments = "commit_log_segments",
         /// Writes that waited for space in memtables.
         MemtableSpace = "memtable_space",
-        /// Flush writers that were all busy while flushes waited.
+        /// Flush writers: all were busy while flushes waited.
         FlushWriters = "flush_writers",
-        /// Compactors that were all busy while compactions waited.
+        /// Compactors: all were busy while compactions waited.
         Compactors = "compactors",
-        /// Threads that were slow to reach a safepoint.
+        /// Threads of a node that were slow to reach a safepoint.
         Safepoints = "safepoints",
-        /// The longest pause of a node, of the trial's p99.9.
+        /// The longest pause of a node, relative to the p99.9 of the trial.
         Pause = "pause",
         /// Segments that a network lost.
         PacketLoss = "packet_loss",
-        /// Time of requests between coordinator and replicas.
+        /// Time that requests spent between coordinator and replicas.
         BetweenNodes = "between_nodes",
-        /// Time of requests between client and coordinator.
+        /// Time that requests spent between client and coordinator.
         ClientLink = "client_link",
-        /// Reads that repaired replicas.
+        /// Read repairs.
         ReadRepair = "read_repair",
-        /// SSTables that one read touched.
+        /// Number of SSTables that one read touched.
         SstablesPerRead = "sstables_per_read",
-        /// Tombstones that one read scanned.
+        /// Number of tombstones that one read scanned.
         Tombstones = "tombstones",
         /// Requests that the caches could not answer.
         Caches = "caches",
         /// Requests that waited for a thread of a read or write stage.
         Stage = "stage",
-        /// Requests that waited before a coordinator's thread.
+        /// Requests that waited for a thread of a coordinator.
         TransportQueue = "transport_queue",
-        /// Requests that a node dropped.
+        /// Requests that a node dropped because they were too old.
         Shedding = "shedding",
     }
 }
 
 measure::word_enum! {
-    /// How far the signal alone supports the statement that the resource was the limit.
+    /// How strongly the signal alone supports the statement that the resource was the limit.
     #[derive(PartialOrd, Ord)]
     pub enum Confidence {
         /// The signal has few other explanations.
         High = "high",
         /// Another resource may explain the signal.
         Medium = "medium",
-        /// The signal is common without a limit.
+        /// The signal is common even without a limit.
         Low = "low",
     }
 }
 
-/// Facts about a row.
+/// Facts about a row of the decision table.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitRow {
-    /// Value from which the resource counts as full, in the unit.
+    /// Value from which the resource counts as full, in the unit of the row.
     pub limit: f64,
-    /// Unit of value and limit: `ratio`, `count` or `/s`.
+    /// Unit of the value and of the limit: `ratio`, `count` or `/s`.
     pub unit: &'static str,
-    /// Confidence of the row alone.
+    /// Confidence that the row alone provides.
     pub confidence: Confidence,
-    /// Series that it needs. A name that ends with `*` stands for all with this prefix.
+    /// Series that the row needs. A name that ends with `*` stands for all series with this prefix.
     pub series: &'static [&'static str],
 }
 
@@ -332,8 +334,8 @@ impl LimitKind {
         of.expect("a row for each kind, as a test checks").1
     }
 
-    /// Returns true if the value does not depend on the load by itself. A limit of the load must
-    /// then have risen with the load.
+    /// Returns true if the value does not itself depend on the load. Such a row can only be a limit
+    /// of the load if its value has risen with the load.
     pub(super) fn must_rise(self) -> bool {
         matches!(
             self,
@@ -368,13 +370,13 @@ impl LimitKind {
 /// Role of a row in an explanation, in the order of the ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LimitRole {
-    /// The client or other programs: the limit is none of the cluster.
+    /// The client or other programs: the limit does not belong to the cluster.
     Outside,
-    /// Something that is used up.
+    /// A resource that can be used up.
     Resource,
-    /// A wait or extra work, which a full resource may cause.
+    /// A wait or additional work, which a full resource may cause.
     Wait,
-    /// A queue or a refusal, which names no cause.
+    /// A queue or rejected requests, which name no cause.
     Queue,
 }
 

@@ -3,75 +3,75 @@
 use super::kind::LimitKind;
 use super::series_view::{View, WindowSeries};
 
-/// Place of the series of the machine that cassay runs on.
+/// Place name in the series of the machine that cassay runs on.
 const MACHINE: &str = "machine";
-/// Share of time in which a task waited for a CPU, from which a busy CPU has a queue.
+/// Share of time with tasks waiting for a CPU, from which a busy CPU counts as one with a queue.
 const CPU_PRESSURE_MIN: f64 = 0.20;
-/// Shortest time between client and coordinator, or between nodes, that can be a limit, ms. Below
-/// it is the work of the processes and the kernel.
+/// Shortest time between client and coordinator, or between nodes, that can be a limit, in ms.
+/// Shorter times are the work of the processes and the kernel.
 const LINK_MS_MIN: f64 = 1.0;
-/// Share of the window that collections or safepoints must take to be judged by their parts.
+/// Minimum share of the window in collections or safepoints for their times to be judged.
 const STOPPED_MIN: f64 = 0.01;
 
-/// Facts about a node, with which readings are compared. An unknown value is `None`.
+/// Facts about a node, to which readings are compared. An unknown value is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeFacts {
     /// Name of the node.
     pub name: String,
     /// Name of its host.
     pub host: String,
-    /// CPUs that it may use: the quota of its host, or the number of its CPUs.
+    /// Number of CPUs that the node may use: the quota of its host, or the number of CPUs.
     pub cpus: Option<f64>,
-    /// Numbers of the CPUs that it may use. Empty if it may use all.
+    /// Numbers of the CPUs that the node may use. Empty if it may use all CPUs.
     pub cpu_numbers: Vec<usize>,
-    /// True if a quota limits its CPU time.
+    /// True if a quota limits the CPU time of the node.
     pub has_quota: bool,
-    /// Bytes per second that compaction may read. 0 if it has no limit.
+    /// Bytes per second that compaction may read. 0 if compaction has no limit.
     pub compaction_bytes_per_s: Option<f64>,
     /// Number of compactors.
     pub compactors: Option<f64>,
-    /// Rate of its link in one direction, bytes per second.
+    /// Rate of the node's link in one direction, bytes per second.
     pub link_bytes_per_s: Option<f64>,
-    /// Limits of its disk: reads and writes per second, bytes read and written per second.
+    /// Limits of the node's disk: reads and writes per second, bytes read and written per second.
     pub disk: [Option<f64>; 4],
 }
 
 /// A load of the client, with the value from which the client counts as full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClientLoad {
-    /// Measured value.
+    /// Measured value of the load.
     pub value: f64,
-    /// Its limit in the validity rules.
+    /// Limit for the value in the validity rules.
     pub limit: f64,
 }
 
-/// Facts about the trial, beside the readings.
+/// Facts about the trial, in addition to the readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialFacts {
     /// Nodes of the target.
     pub nodes: Vec<NodeFacts>,
-    /// CPU of the client, and its throughput of the ceiling.
+    /// CPU of the client, and its throughput relative to the ceiling.
     pub client: Vec<ClientLoad>,
-    /// Length of the measured window, s.
+    /// Length of the measured window, in seconds.
     pub window_s: f64,
-    /// Mean service time at the client, ms.
+    /// Mean service time as measured by the client, ms.
     pub service_mean_ms: Option<f64>,
     /// p99.9 of latency, ms. `None` if it is not known.
     pub p999_ms: Option<f64>,
 }
 
-/// Value of a row at the place where it is nearest its limit.
+/// Value of a row, at the place where the value is nearest its limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitReading {
     /// Row of the decision table.
     pub kind: LimitKind,
-    /// Node, host, device or thread. Empty for the client.
+    /// Node, host, device or thread at which the value was measured. Empty for the client.
     pub place: String,
     /// Value, in the unit of the row.
     pub value: f64,
-    /// Value from which it counts as full.
+    /// Value from which the resource counts as full.
     pub limit: f64,
-    /// True if it counts as full.
+    /// True if the resource counts as full.
     pub is_full: bool,
 }
 
@@ -82,29 +82,29 @@ impl LimitReading {
     }
 }
 
-/// CPU of one node.
+/// CPU use of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeUse {
     /// Name of the node.
     pub node: String,
-    /// CPUs that its process kept busy.
+    /// Number of CPUs that the process of the node kept busy.
     pub used: f64,
-    /// CPUs that it may use.
+    /// Number of CPUs that the node may use.
     pub available: f64,
 }
 
-/// Observation of one trial.
+/// Observation of one trial, with a reading for each observable row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observation {
     /// One reading for each row that could be observed, in the order of the rows.
     pub readings: Vec<LimitReading>,
     /// Rows that could not be observed.
     pub unobserved: Vec<LimitKind>,
-    /// Use of CPU by each node that is known.
+    /// CPU use of each node for which it is known.
     pub nodes: Vec<NodeUse>,
 }
 
-/// Reads every row of the table. Of several places, a row keeps the one nearest its limit.
+/// Evaluates every row of the table. Of several places, the one nearest its limit is kept.
 pub fn observe(series: &[WindowSeries<'_>], facts: &TrialFacts) -> Observation {
     let table = Table {
         view: View(series),
@@ -140,7 +140,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the readings of a row at all places.
+    /// Returns the readings of a row, one for each place.
     fn read(&self, kind: LimitKind) -> Vec<LimitReading> {
         match kind {
             LimitKind::Client => self.client(),
@@ -161,7 +161,7 @@ impl<'a> Table<'a> {
             LimitKind::GarbageCollection => self.stopped_share(name),
             LimitKind::Pause => {
                 let share = self.longest_pause_ms(name)? / self.facts.p999_ms?;
-                // One pause in a long window is a matter of fewer than one request in a thousand.
+                // A rare pause affects less than 0.1 % of the requests, so it does not count.
                 let is_rare = self.stopped_share(name).is_none_or(|share| share < STOPPED_MIN);
                 Some(if is_rare { 0.0 } else { share })
             }
@@ -243,11 +243,11 @@ impl<'a> Table<'a> {
             .collect()
     }
 
-    /// Returns the used share of a host's CPUs, and true if tasks waited for a CPU. Without
-    /// a reading of the pressure, a busy CPU counts as one with a queue.
+    /// Returns the used share of a host's CPUs, and true if tasks waited for a CPU. Without a
+    /// reading of the CPU pressure, tasks are assumed to wait.
     fn cpu(&self, node: &NodeFacts) -> Option<(f64, bool)> {
         let view = &self.view;
-        // Time of waiting for I/O is time in which a CPU is idle.
+        // A CPU that waits for I/O is idle, so that time is added to the idle time.
         let idle_at = |place: &str| {
             let waits = view.mean("mpstat.%iowait", place).unwrap_or_default();
             Some(view.mean("mpstat.%idle", place)? + waits)
@@ -283,14 +283,14 @@ impl<'a> Table<'a> {
         share.filter(|_| node.has_quota)
     }
 
-    /// Returns the busiest thread of each node. It limits the load only while its host has idle
-    /// CPUs.
+    /// Returns the readings of the threads of each node. A thread limits the load only while the
+    /// host of the node has idle CPUs.
     fn thread(&self) -> Vec<LimitReading> {
         let mut found = Vec::new();
         for node in &self.facts.nodes {
             let is_full =
                 self.cpu(node).is_some_and(|(used, _)| used >= LimitKind::Cpu.row().limit);
-            // Each reading names the thread that was busiest, so all of them count.
+            // Each reading names only the busiest thread, so shares are of all readings.
             let threads = self.view.below("threads.%CPU", &node.name);
             let count: u64 = threads.iter().map(|thread| thread.count()).sum();
             found.extend(threads.into_iter().map(|thread| {
@@ -305,7 +305,7 @@ impl<'a> Table<'a> {
         found
     }
 
-    /// Returns the share of the window in which collections stopped a node.
+    /// Returns the share of the window in which garbage collections stopped a node.
     fn stopped_share(&self, node: &str) -> Option<f64> {
         let collectors = self.view.like(["jvm.gc.", ".paused_ms/s"], node);
         let pauses = self.view.like(["gc.pause", ""], node);
@@ -324,18 +324,19 @@ impl<'a> Table<'a> {
             .into_iter()
             .map(WindowSeries::max)
             .reduce(f64::max);
-        // A log without a pause in the window is an observation, too.
+        // A log without a pause in the window is also an observation: the share is 0.
         let has_log = || self.view.at("safepoint.stopped", node).map(|_| 0.0);
         log.or_else(has_log)
     }
 
-    /// Returns the share of time in which requests waited for a thread of a pool.
+    /// Returns the share of time in which requests waited for a thread of the pool.
     fn waiting_share(&self, pool: &str, node: &str) -> Option<f64> {
         let pending = self.view.at(&format!("thread_pools.{pool}.pending"), node)?;
         Some(pending.share(|count| count >= 1.0))
     }
 
-    /// Returns p99 of the wait for a sync ÷ p99 of writes. It has no reading while nothing waits.
+    /// Returns p99 of the wait for a sync ÷ p99 of writes. While no write waits, the wait has no
+    /// p99 and the result is 0.
     fn commit_log_sync(&self, node: &str) -> Option<f64> {
         let waits = self.view.mean("commit_log.waiting_on_commit/s", node)?;
         let Some(wait_ms) = self.view.mean("commit_log.waiting_on_commit.p99", node) else {
@@ -344,9 +345,9 @@ impl<'a> Table<'a> {
         Some(wait_ms / self.view.mean("client_request.Write.p99", node)?)
     }
 
-    /// Returns the throughput of compaction ÷ its limit, while compactions wait. A limit of 0 is
-    /// none. Cassandra counts the bytes of a compaction at its end, so this adds the bytes of the
-    /// running compactions.
+    /// Returns the throughput of compaction ÷ its limit, while compactions wait. A limit of 0 means
+    /// that there is no limit. Cassandra counts the bytes of a compaction when it ends, so this
+    /// function adds the bytes of the running compactions.
     fn compaction_throughput(&self, node: &NodeFacts) -> Option<f64> {
         let limit = node.compaction_bytes_per_s?;
         let pending = self.view.at("compactions.pending", &node.name)?;
@@ -359,7 +360,7 @@ impl<'a> Table<'a> {
         Some((ended + more / self.facts.window_s) / limit)
     }
 
-    /// Returns the running compactions ÷ compactors, while compactions wait.
+    /// Returns running compactions ÷ compactors, while compactions wait.
     fn compactors(&self, node: &NodeFacts) -> Option<f64> {
         let pending = self.view.at("compactions.pending", &node.name)?;
         let running = self.view.mean("compactions.running", &node.name)?;
@@ -372,7 +373,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the queues of a node's disks: its own, or those of its machine.
+    /// Returns the queues of each node's disks, or of the machine's disks if it has none.
     fn disk_queue(&self) -> Vec<LimitReading> {
         let disks = self.facts.nodes.iter().flat_map(|node| self.disks(node));
         disks
@@ -380,7 +381,7 @@ impl<'a> Table<'a> {
             .collect()
     }
 
-    /// Returns the use of each disk with known limits ÷ the nearest of them.
+    /// Returns the use of each disk with known limits, relative to the limit that is nearest.
     fn disk_rate(&self) -> Vec<LimitReading> {
         let of = |node: &NodeFacts| {
             let disks = self.disks(node).into_iter();
@@ -416,7 +417,7 @@ impl<'a> Table<'a> {
         shares.reduce(f64::max)
     }
 
-    /// Returns the bytes on a node's link ÷ its rate, in the busier direction.
+    /// Returns the bytes on a node's link ÷ the rate of the link, in the busier direction.
     fn network(&self, node: &NodeFacts) -> Option<f64> {
         let rate = node.link_bytes_per_s?;
         let directions = ["sar.rxkB/s", "sar.txkB/s"].map(|name| {
@@ -437,16 +438,16 @@ impl<'a> Table<'a> {
         .collect()
     }
 
-    /// Returns the requests per second of a node as coordinator, and their mean time, ms.
+    /// Returns the requests per second that a node coordinates, and their mean time, ms.
     fn coordinated(&self, node: &str, kind: &str) -> Option<(f64, f64)> {
         let rate = self.view.mean(&format!("client_request.{kind}.ops/s"), node)?;
         let mean = self.view.mean(&format!("client_request.{kind}.mean"), node)?;
         (rate > 0.0).then_some((rate, mean))
     }
 
-    /// Returns the share of a coordinator's time that is not the time of a local read or write.
+    /// Returns the share of a coordinator's time that was not spent in local reads or writes.
     fn between_nodes(&self, node: &str) -> Option<f64> {
-        // A single node has no others.
+        // A single node does not wait for other nodes.
         (self.facts.nodes.len() > 1).then_some(())?;
         let kinds = [("Read", ".local_read"), ("Write", ".local_write")];
         let (mut requests, mut whole, mut local) = (0.0, 0.0, 0.0);
@@ -470,7 +471,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the share of the client's service time that passed outside of the coordinator.
+    /// Returns the share of the client's service time that was spent outside the coordinator.
     fn client_link(&self, node: &str) -> Option<f64> {
         let kinds = ["Read", "Write"].iter().filter_map(|kind| self.coordinated(node, kind));
         let add = |sum: (f64, f64), (rate, mean): (f64, f64)| (sum.0 + rate, sum.1 + rate * mean);

@@ -1,4 +1,4 @@
-//! The readings of a window, by name and place.
+//! Access to the readings of a window, by name and place.
 
 use measure::Bin;
 
@@ -7,9 +7,10 @@ use measure::Bin;
 pub struct WindowSeries<'a> {
     /// Name of the series, as the probe writes it.
     pub name: &'a str,
-    /// Node, host, device (`host1/vda`) or thread (`node1/C2 CompilerThre`).
+    /// Node, host, device (`host1/vda`) or thread (`node1/C2 CompilerThre`) that the series belongs
+    /// to.
     pub place: &'a str,
-    /// Its readings in stretches of time, in order. Not empty.
+    /// Readings of the series in bins, in order of time. Not empty.
     pub bins: Vec<Bin>,
 }
 
@@ -29,12 +30,12 @@ impl WindowSeries<'_> {
         self.bins.iter().map(|bin| bin.sum).sum()
     }
 
-    /// Returns the mean of the first stretch.
+    /// Returns the mean of the first bin.
     pub fn first(&self) -> f64 {
         self.bins.first().map_or(0.0, Bin::mean)
     }
 
-    /// Returns the mean of the last stretch.
+    /// Returns the mean of the last bin.
     pub fn last(&self) -> f64 {
         self.bins.last().map_or(0.0, Bin::mean)
     }
@@ -44,13 +45,14 @@ impl WindowSeries<'_> {
         self.bins.iter().map(|bin| bin.max).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Returns the share of the stretches whose mean fulfils `is_so`.
+    /// Returns the share of the bins whose mean fulfils `is_so`.
     pub fn share(&self, is_so: impl Fn(f64) -> bool) -> f64 {
         let count = self.bins.iter().filter(|bin| is_so(bin.mean())).count();
         count as f64 / self.bins.len() as f64
     }
 
-    /// Returns true if the readings of the last third are not lower than those of the first.
+    /// Returns true if the readings of the last third of the window are, on average, not lower than
+    /// those of the first third.
     pub fn is_not_falling(&self) -> bool {
         let third = self.bins.len().div_ceil(3);
         let mean = |bins: &[Bin]| bins.iter().map(Bin::mean).sum::<f64>() / bins.len() as f64;
@@ -62,17 +64,17 @@ impl WindowSeries<'_> {
 pub(super) struct View<'a>(pub &'a [WindowSeries<'a>]);
 
 impl<'a> View<'a> {
-    /// Returns the series of a name at a place.
+    /// Returns the series with this name at this place.
     pub fn at(&self, name: &str, place: &str) -> Option<&'a WindowSeries<'a>> {
         self.0.iter().find(|one| one.name == name && one.place == place)
     }
 
-    /// Returns the mean of a series at a place.
+    /// Returns the mean of the series with this name at this place.
     pub fn mean(&self, name: &str, place: &str) -> Option<f64> {
         Some(self.at(name, place)?.mean())
     }
 
-    /// Returns the series of a name at the devices or threads of a place.
+    /// Returns the series with this name at the devices or threads of a place.
     pub fn below(&self, name: &str, place: &str) -> Vec<&'a WindowSeries<'a>> {
         let is_below = |one: &&WindowSeries<'_>| {
             let rest = one.place.strip_prefix(place);
@@ -81,12 +83,12 @@ impl<'a> View<'a> {
         self.0.iter().filter(is_below).collect()
     }
 
-    /// Returns all series of a name.
+    /// Returns all series with this name.
     pub fn all_of(&self, name: &str) -> Vec<&'a WindowSeries<'a>> {
         self.0.iter().filter(|one| one.name == name).collect()
     }
 
-    /// Returns the series at a place whose names begin and end with these texts.
+    /// Returns the series at a place whose names begin with the first text and end with the second.
     pub fn like(&self, ends: [&str; 2], place: &str) -> Vec<&'a WindowSeries<'a>> {
         let fits = |one: &&WindowSeries<'_>| {
             one.place == place && one.name.starts_with(ends[0]) && one.name.ends_with(ends[1])

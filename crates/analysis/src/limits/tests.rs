@@ -1,4 +1,4 @@
-//! Tests of the decision table with planted limits.
+//! Tests the decision table with planted limits.
 
 use super::*;
 use measure::Bins;
@@ -36,7 +36,7 @@ fn facts() -> TrialFacts {
     }
 }
 
-/// Readings of a node whose resources all have room.
+/// Returns the readings of a node on which no resource is near its limit.
 fn calm() -> Vec<WindowSeries<'static>> {
     let constant = [
         ("mpstat.%idle", "machine", 40.0),
@@ -77,7 +77,8 @@ fn calm() -> Vec<WindowSeries<'static>> {
     constant.map(|(name, place, value)| series(name, place, &[value; 10])).into()
 }
 
-/// Puts series in the place of those with the same name and place.
+/// Returns the series of an idle cluster, in which the given series replace those with the same
+/// name and place.
 fn with(changes: &[(&'static str, &'static str, &[f64])]) -> Vec<WindowSeries<'static>> {
     let mut all = calm();
     for (name, place, values) in changes {
@@ -108,7 +109,7 @@ fn each_planted_limit_is_named_first() {
     let cpu_full: (&str, &str, &[f64]) = ("mpstat.%idle", "machine", &[2.0; 10]);
     let waits: (&str, &str, &[f64]) = ("psi.cpu.some", "machine", &[70.0; 10]);
     assert_eq!(first(&[cpu_full, waits], &plain), LimitKind::Cpu);
-    // The stage is full because the CPU is.
+    // The stage is full because the CPU is full.
     let stage: (&str, &str, &[f64]) = ("thread_pools.ReadStage.pending", "node1", &[9.0; 10]);
     assert_eq!(first(&[cpu_full, waits, stage], &plain), LimitKind::Cpu);
 
@@ -122,7 +123,7 @@ fn each_planted_limit_is_named_first() {
         "without a quota"
     );
 
-    // A small heap also fills the CPU, with its collections.
+    // A heap that is too small also fills the CPU, with garbage collections.
     let pauses: (&str, &str, &[f64]) = (
         "jvm.gc.G1_Young_Generation.paused_ms/s",
         "node1",
@@ -137,7 +138,7 @@ fn waits_do_not_hide_the_resource_that_causes_them() {
     let plain = facts();
     let cpu_full: (&str, &str, &[f64]) = ("mpstat.%idle", "machine", &[2.0; 10]);
     let waits: (&str, &str, &[f64]) = ("psi.cpu.some", "machine", &[70.0; 10]);
-    // A slow disk lets writes wait for segments and memtables.
+    // On a slow disk, writes also wait for segments and memtables.
     let mut disk = plain.clone();
     disk.nodes[0].disk = [None, Some(100.0), None, None];
     let writes: (&str, &str, &[f64]) = ("iostat.w/s", "host1/loop0", &[99.0; 10]);
@@ -162,7 +163,7 @@ fn waits_do_not_hide_the_resource_that_causes_them() {
         first(&[pending, ended], &plain),
         LimitKind::CompactionThroughput
     );
-    // A compaction that does not end in the window has done 10 MB in it.
+    // A compaction that does not end in the window has processed 10 MB in it.
     let done = [
         0.0, 1.1e6, 2.2e6, 3.3e6, 4.5e6, 5.6e6, 6.7e6, 7.8e6, 8.9e6, 1e7,
     ];
@@ -172,7 +173,7 @@ fn waits_do_not_hide_the_resource_that_causes_them() {
         LimitKind::CompactionThroughput
     );
 
-    // The compiler's thread of a calm node is the busiest in 10 of 310 readings.
+    // On an idle node, the compiler thread is the busiest thread in 10 of 310 readings.
     let thread: (&str, &str, &[f64]) = ("threads.%CPU", "node1/MutationStage-1", &[98.0; 300]);
     assert_eq!(first(&[thread], &plain), LimitKind::Thread);
     assert_eq!(first(&[thread, cpu_full, waits], &plain), LimitKind::Cpu);
@@ -208,7 +209,7 @@ fn other_programs_on_a_full_machine_come_first() {
         first(&[others, waits, full], &facts()),
         LimitKind::OtherPrograms
     );
-    // On a machine with idle CPUs they limit nothing.
+    // On a machine with idle CPUs, other programs limit nothing.
     let seen = observe(&with(&[others]), &facts());
     assert_eq!(candidates(&seen, Before::Nothing), []);
 }

@@ -1,4 +1,4 @@
-//! Tests planted violations, legal histories, and the search against an exhaustive search.
+//! Tests planted violations and legal histories, and compares the search with an exhaustive search.
 
 use super::*;
 use proptest::prelude::*;
@@ -267,8 +267,9 @@ fn kept_word(operations: &[Request]) -> Vec<Operation> {
     history
 }
 
-/// Time of sending, duration, share of the duration at which it takes effect in %, kind, values of
-/// a swap, and true if its outcome is known, otherwise true if it has an effect.
+/// Generator of one operation: time of sending, duration, share of the duration at which it takes
+/// effect in %, kind, and values of a swap. The last value is true if the outcome is known, or else
+/// if the operation has an effect.
 type Request = (u64, u64, u64, u8, i64, i64, bool, bool);
 
 proptest! {
@@ -284,8 +285,8 @@ proptest! {
         prop_assert_eq!(found == HistoryVerdict::Linearizable, expected, "{:?}", found);
     }
 
-    /// A register that executes its operations one after the other, each at a time between its call
-    /// and its return.
+    /// The history of a register that executes its operations one after the other, each between its
+    /// call and its return, is linearizable.
     #[test]
     fn a_register_that_keeps_its_word_is_not_accused(
         operations in prop::collection::vec((0_u64..200, 1_u64..40, 0_u64..100, 0_u8..3, 0_i64..3,

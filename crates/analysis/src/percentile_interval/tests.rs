@@ -1,9 +1,10 @@
-//! Tests percentiles with known true values: how often their intervals contain the true value.
+//! Tests percentiles with known true values, and how often their intervals contain the true value.
 
 use super::*;
 use crate::test_series::{Chance, Pauses};
 
-/// Sixty seconds of 500 exponential latencies whose scale drifts from second to second.
+/// Returns the blocks of sixty seconds, with 500 exponential latencies a second. The scale of the
+/// latencies drifts from second to second.
 fn window(chance: &mut Chance, phi: f64, swing: f64) -> Blocks {
     let mut blocks = Blocks::new();
     for level in chance.autocorrelated(60, phi) {
@@ -17,7 +18,8 @@ fn window(chance: &mut Chance, phi: f64, swing: f64) -> Blocks {
     blocks
 }
 
-/// The true quantile of that mixture, from far more values than a window has.
+/// Returns the true quantile of the latencies that `window` draws, from far more values than a
+/// window contains.
 fn truth(q: f64, swing: f64) -> f64 {
     let mut chance = Chance::new(99);
     let mut all = Histogram::new();
@@ -38,8 +40,8 @@ fn coverage_of_percentiles_is_near_95_percent() {
             let truth = truth(q, swing);
             let intervals: Vec<[u64; 2]> =
                 made.iter().filter_map(|blocks| blocks.quantile_ci95_ns(q)).collect();
-            // Rarely, a window looks so correlated, or a block differs so much, that there is no
-            // interval.
+            // In rare cases, a window looks so correlated, or a block differs so much, that no
+            // interval is returned.
             assert!(
                 intervals.len() * 10 >= made.len() * 9,
                 "{}",
@@ -76,7 +78,7 @@ fn a_percentile_with_under_100_values_above_it_has_no_interval() {
         (0..2000).for_each(|_| second.record((chance.uniform() * 1e6) as u64));
         blocks.push(&second);
     }
-    // There are 20,000 values, of which 200 are above p99 and 20 above p99.9.
+    // The 20,000 values include 200 above p99 and 20 above p99.9.
     let intervals = blocks.ci95_ms();
     assert_eq!(intervals.keys().collect::<Vec<_>>(), ["p50", "p95", "p99"]);
 }
@@ -114,8 +116,9 @@ fn a_long_run_keeps_few_blocks_and_every_value() {
     );
 }
 
-/// Returns two shares of windows of 30 s: those with an interval of p99 that misses the true value,
-/// and those among them that are not labelled. The server pauses, and operations are due at a rate.
+/// Returns two shares of windows of 30 s: those whose interval of p99 misses the true value, and
+/// those among them that are not labelled. The server pauses, while operations are due at a fixed
+/// rate.
 fn wrong(pauses: Pauses, windows: u32, seed: u64) -> [f64; 2] {
     let mut chance = Chance::new(seed);
     let truth = pauses.truth(&mut chance).quantile_ns(0.99) as f64;
@@ -159,7 +162,8 @@ fn audit_of_the_p99_of_a_server_that_pauses() {
     percentiles_with_pauses(runs / 4, seed);
 }
 
-/// Seconds between pauses, seconds of a pause, and the largest allowed shares of `wrong`.
+/// Each row contains the seconds between pauses, the seconds of a pause, and the largest allowed
+/// value of each share in `wrong`.
 const PAUSES: [(f64, f64, f64, f64); 5] = [
     (1e9, 1.0, 0.10, 0.10),
     (4.0, 0.1, 0.15, 0.10),
@@ -178,7 +182,7 @@ fn each_block_that_is_whole_says_its_own() {
         histogram.record(90_000_000);
         blocks.push(&histogram);
     }
-    // Intervals are joined in pairs. The last pair has only one interval, and is omitted.
+    // Intervals are joined in pairs. The last pair contains only one interval, so it is omitted.
     let medians = blocks.each(|block| quantile_ms(block, 0.5));
     assert_eq!((blocks.intervals_per_block(), medians.len()), (2, 32));
     let near = |(at, ms): (usize, &f64)| (ms / (at as f64 + 1.0) - 1.0).abs() < 0.002;

@@ -1,9 +1,9 @@
-//! Goes up or down in steps until the p99 of latency is in a band. The reference architecture of
-//! Cassandra on vSAN chose its load in this way: from 300 threads in steps of 50, until p99 was
-//! between 50 and 100 ms.
+//! Changes the number of threads in steps, up or down, until the p99 of latency is in a band. The
+//! authors of the reference architecture of Cassandra on vSAN chose the load in this way: from 300
+//! threads in steps of 50, until p99 was between 50 and 100 ms.
 //!
-//! Invariant: the procedure assumes that latency rises with the threads. So the band is always on
-//! one side, and each step goes towards it.
+//! Invariant: the procedure assumes that latency rises with the number of threads. So the band is
+//! always in one direction, and each step goes in that direction.
 
 use super::{
     Answer, Ask, Decide, Ending, Next, Point, ProcedureEstimate, REST_S, SearchProcedure,
@@ -12,12 +12,12 @@ use super::{
 use measure::number::significant;
 use std::fmt;
 
-/// Threads at which p99 is neither below nor above a band.
+/// Settings of the search for the number of threads at which p99 is within a band.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
-    /// First number of threads; at least 1.
+    /// Number of threads of the first trial; at least 1.
     pub from: u32,
-    /// Step up or down, threads; at least 1.
+    /// Number of threads by which a step goes up or down; at least 1.
     pub step: u32,
     /// Maximum number of threads, at least `from`.
     pub to: u32,
@@ -25,11 +25,12 @@ pub struct Band {
     pub least_ms: f64,
     /// Upper end of the band of p99 latency, ms.
     pub most_ms: f64,
-    /// Share of the result at which a further trial measures, if any.
+    /// Share of the found load at which a further trial measures, if any.
     pub expected: Option<f64>,
 }
 
-/// Minimum distance of neighbours, as a share: closer neighbours differ only by chance.
+/// Minimum distance between neighbouring numbers of threads, as a share. Closer neighbours differ
+/// only by chance.
 const APART_MIN: f64 = 0.02;
 
 impl Band {
@@ -47,8 +48,8 @@ impl Band {
         }
     }
 
-    /// Returns the middle between neighbours on both sides of the band, if another trial there is
-    /// worthwhile.
+    /// Returns the middle between the neighbours below and above the band, if another trial there
+    /// is worthwhile.
     fn between(&self, below: u32, above: u32) -> Option<u32> {
         let apart = above - below;
         let is_worth = apart > 1 && f64::from(apart) > f64::from(above) * APART_MIN;
@@ -71,11 +72,11 @@ impl fmt::Display for Band {
     }
 }
 
-/// Numbers of threads next to the band that were tried.
+/// Numbers of threads that were tried and that are closest to the band.
 struct Neighbours {
-    /// The highest one below the band.
+    /// Highest number of threads below the band.
     below: Option<u32>,
-    /// The lowest one above the band.
+    /// Lowest number of threads above the band.
     above: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The end of a search: its facts, and their description.
+//! The end of a search, with its facts and their description.
 
 use super::{Band, Bound, Point};
 use measure::number::{count, counted};
@@ -7,17 +7,17 @@ measure::word_enum! {
     /// Outcome of a search.
     #[derive(Default)]
     pub enum SearchOutcome {
-        /// The search found a load, and held it.
+        /// The search found a load, and the target held it.
         Held = "held",
-        /// The search found a load. This procedure does not hold loads.
+        /// The search found a load. This procedure does not confirm loads by holds.
         Found = "found",
         /// The search found no load.
         Nowhere = "none",
-        /// Even the highest load to be tried is within the bound.
+        /// Even the highest allowed load is within the bound.
         NotReached = "not_reached",
         /// The client is the limit, not the target.
         ClientLimit = "client_limit",
-        /// Too many trials gave no answer.
+        /// Too many trials had no answer.
         Untold = "untold",
         /// The run ended before the search did.
         #[default]
@@ -30,69 +30,70 @@ measure::word_enum! {
 pub enum Ending {
     /// The search found the highest load within the bound.
     Most {
-        /// That load.
+        /// Highest load within the bound.
         at: Point,
-        /// Limit of the search.
+        /// Bound of the search.
         bound: Bound,
-        /// True if the target held the load twice.
+        /// True if the target held the load in two trials.
         is_held: bool,
         /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
-    /// No load from this one up is within the bound.
+    /// The lowest tried load and all loads above it are beyond the bound.
     None {
         /// Lowest load that was tried.
         from: Point,
-        /// Limit of the search.
+        /// Bound of the search.
         bound: Bound,
         /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
-    /// Some loads were within the bound, but the target held none of them.
+    /// Some loads were within the bound in a probe, but the target did not hold any of them.
     NotHeld {
-        /// Limit of the search.
+        /// Bound of the search.
         bound: Bound,
-        /// Range from all trials together. `None` if no trial was within the bound.
+        /// Range of the highest load, from all trials together. `None` if no trial was within the
+        /// bound.
         range: Option<Range>,
-        /// Any load of the axis.
+        /// Any load of the search, which names the axis.
         point: Point,
         /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
-    /// Even the highest load to be tried is within the bound.
+    /// Even the highest allowed load is within the bound.
     NotReached {
-        /// Highest load to be tried.
+        /// Highest allowed load.
         at: Point,
-        /// Limit of the search.
+        /// Bound of the search.
         bound: Bound,
     },
     /// The client could not offer a load.
     Client {
-        /// That load.
+        /// Load that the client could not offer.
         at: Point,
-        /// Description of the evidence.
+        /// Description of the evidence that the client was the limit.
         why: String,
-        /// Range from all trials together, if any was within the bound.
+        /// Range of the highest load, from all trials together, if any was within the bound.
         range: Option<Range>,
-        /// Limit of the search.
+        /// Bound of the search.
         bound: Bound,
     },
-    /// Too many trials gave no answer.
+    /// Too many trials had no answer.
     Untold {
         /// Load at which the search gave up.
         at: Point,
         /// Number of trials without an answer.
         trials: u32,
-        /// Reason for the last of them.
+        /// Reason why the last trial without an answer had none.
         why: String,
-        /// Range from all trials together, if any was within the bound.
+        /// Range of the highest load, from all trials together, if any was within the bound.
         range: Option<Range>,
-        /// Limit of the search.
+        /// Bound of the search.
         bound: Bound,
     },
     /// The search found a load within the band.
     Within {
-        /// Load of the result.
+        /// Load at which p99 was within the band.
         at: Point,
         /// Band of p99 latency.
         band: Band,
@@ -108,25 +109,25 @@ pub enum Ending {
     },
 }
 
-/// Lowest load that was too high.
+/// Lowest load that was too high for the target or the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowestOverload {
-    /// Load of that trial.
+    /// Load of the trial.
     pub at: Point,
-    /// Reason, as a clause: `p99 was 12.3 ms`.
+    /// Reason, as a clause, such as `p99 was 12.3 ms`.
     pub why: String,
     /// True if the load was too high for the client.
     pub is_by_client: bool,
 }
 
-/// Range of the highest load within a bound, from all trials of a search together.
+/// Range that contains the highest load within a bound, from all trials of a search together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// Number of trials within the bound.
     pub kept: usize,
-    /// Number of trials that were decisive.
+    /// Number of decisive trials.
     pub trials: usize,
-    /// Highest load of a trial within the bound.
+    /// Highest load at which any trial was within the bound.
     pub most: Point,
     /// Highest load up to which every trial was within the bound, if any.
     pub always: Option<Point>,
@@ -135,7 +136,7 @@ pub struct Range {
 }
 
 impl Ending {
-    /// Returns the range from all trials together, if no load was found.
+    /// Returns the range from all trials together, if the search did not find a load.
     pub fn range(&self) -> Option<Range> {
         match self {
             Ending::NotHeld { range, .. }
@@ -184,8 +185,8 @@ impl Ending {
         }
     }
 
-    /// Describes the end. `did` is the result at the found load, and becomes a part of the text: `8
-    /// threads (3,030 op/s) is the highest load with a p99 within 10 ms, held twice`.
+    /// Describes the end. `did` is the throughput at the found load, which becomes part of the
+    /// text: `8 threads (3,030 op/s) is the highest load with a p99 within 10 ms, held twice`.
     pub fn words(&self, did: Option<&str>) -> String {
         let found = |at: &Point| match did {
             Some(did) => format!("{} ({did})", at.words()),
@@ -259,8 +260,8 @@ impl Ending {
 }
 
 impl Range {
-    /// Describes the range: `the most with a p99 within 10 ms is between 8,000 and 18,400 op/s: 10
-    /// of 21 trials had it`.
+    /// Describes the range, for example `the most with a p99 within 10 ms is between 8,000 and
+    /// 18,400 op/s: 10 of 21 trials had it`.
     fn words(&self, bound: &Bound) -> String {
         let (kept, trials, bound) = (self.kept, self.trials, bound.words());
         let highest = || format!(", the highest at {}", self.most.words());
@@ -284,7 +285,7 @@ impl Range {
     }
 }
 
-/// Describes the failure: `; at 49,100 op/s p99 was 12.3 ms`.
+/// Describes the failure, for example `; at 49,100 op/s p99 was 12.3 ms`.
 fn failure_words(above: Option<&LowestOverload>) -> String {
     above.map_or(String::new(), |above| {
         format!("; at {} {}", above.at.words(), above.why)
@@ -299,7 +300,8 @@ fn limit(is_by_client: bool) -> &'static str {
     }
 }
 
-/// Describes both sides of a band: `below at 20 threads, above at 30 threads`.
+/// Describes the trials below and above a band, for example `below at 20 threads, above at 30
+/// threads`.
 fn sides(below: Option<u32>, above: Option<u32>) -> String {
     let parts: Vec<String> = [
         below.map(|threads| format!("below at {threads} threads")),

@@ -1,26 +1,27 @@
-//! One point for hours, preceded by shorter windows at the same point.
+//! Measures one point for hours, after shorter windows at the same point.
 //!
-//! Invariant: the turns come in order, each once, regardless of their results. So the long window
-//! always follows the shorter windows, and is the last.
+//! Invariant: each turn runs once, in order, regardless of the results. So the long window always
+//! follows the shorter windows, and is the last.
 
 use super::{Answer, Ask, Decide, Next, Point, ProcedureEstimate, Role, SeenTrial};
 
-/// One point for hours.
+/// Settings of a measurement of one point for hours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endurance {
-    /// Load of the point.
+    /// Load of the long window and of the shorter windows.
     pub point: Point,
     /// Length of the long window, ns.
     pub for_ns: u64,
-    /// Lengths of the shorter windows, in their order, ns; at most [`Endurance::BESIDE_MAX`].
+    /// Lengths of the shorter windows in the order in which they run, in ns; at most
+    /// [`Endurance::BESIDE_MAX`] windows.
     pub beside_ns: Vec<u64>,
-    /// Share within which two throughputs count as equal, for the long window and the shorter
-    /// windows.
+    /// Share by which two throughputs may differ and still count as equal, for the long window and
+    /// the shorter windows.
     pub within: f64,
 }
 
 impl Endurance {
-    /// Maximum number of shorter windows. More of them would be a separate study.
+    /// Maximum number of shorter windows. More windows would be a separate study.
     pub const BESIDE_MAX: usize = 8;
 
     /// Returns the role of each turn, in order.

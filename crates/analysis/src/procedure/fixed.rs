@@ -1,8 +1,8 @@
-//! One point, measured once, regardless of the result.
+//! Measures one point once, regardless of the result.
 
 use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, unseen};
 
-/// One point.
+/// Settings of a measurement of one point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedPoint(pub Point);
 

@@ -1,14 +1,14 @@
-//! Procedures. From the results up to now, each procedure determines the next point to measure, or
-//! its end.
+//! Procedures. From the results so far, each procedure determines the next point to measure, or the
+//! end of the measurements.
 //!
-//! The engine queries a procedure before each trial of a variant in a block. It gets the results of
-//! all earlier trials, and returns the points that may be next. It has no state, so the same
-//! results give the same answer. So an interrupted run resumes by passing the finished trials to
+//! Before each trial of a variant in a block, the engine calls a procedure with the results of all
+//! earlier trials. The procedure returns the points that may be next. It has no state, so the same
+//! results return the same answer. So an interrupted run resumes by passing the finished trials to
 //! its procedures, and tests use servers that are formulas.
 //!
-//! Invariants of each procedure (`tests.rs`): it ends within the turns of its outlook. It does not
-//! repeat an answered probe, and requests no probe outside its outlook. A hold of a found point is
-//! another kind of turn. It continues after a failed trial.
+//! Every procedure keeps these invariants (`tests.rs`). It ends within the turns of its outlook. It
+//! does not repeat an answered probe, and requests no probe outside its outlook. A hold of a found
+//! point is another kind of turn. It continues after a failed trial.
 
 mod band;
 mod ending;
@@ -35,7 +35,8 @@ pub use trial_outcome::{
     TrialOutcome,
 };
 
-/// Table of procedures: the enum has a variant for each row, with the settings of the procedure.
+/// Table of procedures. For each row, the enum has a variant that contains the settings of the
+/// procedure.
 macro_rules! procedures {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// A procedure of the table, with its settings.
@@ -61,11 +62,11 @@ macro_rules! procedures {
 }
 
 procedures! {
-    /// Measures one point.
+    /// Measures one point, once in each block.
     FixedPoint,
     /// Measures several points one after the other, until an optional condition occurs.
     Sweep,
-    /// Goes up or down until p99 is in a band.
+    /// Changes the number of threads in steps, up or down, until p99 is in a band.
     Band,
     /// Measures one point for hours, after shorter windows at the same point.
     Endurance,
@@ -73,18 +74,18 @@ procedures! {
     Search,
 }
 
-/// Time for which a target rests after a search has offered too much load, s. It is the longest
-/// default timeout of Cassandra's reads and writes (`range_request_timeout`). After this time,
-/// Cassandra stops working on requests that no client awaits.
+/// Time for which a target rests after a search has offered too much load, in seconds. It is the
+/// longest default timeout of Cassandra's reads and writes (`range_request_timeout`). After this
+/// time, Cassandra stops working on requests that no client awaits.
 pub const REST_S: u64 = 10;
 
-/// Decisions of a procedure: pure functions.
+/// Decisions of a procedure, as pure functions.
 trait Decide {
     /// Returns the outlook: the facts that are known before the first measurement.
     fn outlook(&self) -> ProcedureEstimate;
 
-    /// Returns the next step after `seen`: the trials of one variant in one block, in the order in
-    /// which they ran.
+    /// Returns the next step. `seen` contains the trials of one variant in one block so far, in the
+    /// order in which they ran.
     fn next(&self, seen: &[SeenTrial]) -> Next;
 
     /// Returns the limit on p99 that the procedure uses, ms, if any.
@@ -102,7 +103,7 @@ trait Decide {
         None
     }
 
-    /// Returns the bound that a search keeps to, if any.
+    /// Returns the bound within which the search stays, if any.
     fn bound(&self) -> Option<Bound> {
         None
     }
@@ -112,12 +113,12 @@ trait Decide {
         None
     }
 
-    /// Returns the role of a turn, if it is known before the first measurement.
+    /// Returns the role of a turn, if the role is known before the first measurement.
     fn role(&self, _turn: usize) -> Role {
         Role::Probe
     }
 
-    /// Returns the length of a trial's window, ns. `measure_ns` is the study's.
+    /// Returns the length of a trial's window, ns. `measure_ns` is the length that the study sets.
     fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
         measure_ns * role.windows()
     }
@@ -126,19 +127,20 @@ trait Decide {
 /// Facts about a procedure that are known before the first measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcedureEstimate {
-    /// Known points that the procedure may request, in the order of their turns.
+    /// Points that are known in advance and that the procedure may request, in the order of their
+    /// turns.
     pub points: Vec<Point>,
-    /// Number of these points, from the first, that the run always measures.
+    /// Number of `points`, counted from the first, that the run always measures.
     pub certain: usize,
-    /// Maximum number of turns. The procedure finds the points of turns after `points` during the
-    /// run.
+    /// Maximum number of turns. The procedure finds the points of the turns after `points` during
+    /// the run.
     pub turns_max: usize,
     /// Highest point that the procedure may find during the run.
     pub up_to: Option<Point>,
-    /// True if the points may be measured in any order. Otherwise each depends on those before it.
+    /// True if the points may be measured in any order. Otherwise each point depends on those
+    /// before it.
     pub any_order: bool,
-    /// Description of the decision about points that are not certain:
-    /// `A variant's points end after …`.
+    /// Describes how points that are not certain are decided: `A variant's points end after …`.
     pub decided_by: Option<String>,
 }
 
@@ -160,7 +162,7 @@ impl Ask {
 }
 
 measure::word_enum! {
-    /// A procedure that searches for a load.
+    /// Name and goal of a procedure that searches for a load.
     #[derive(Default)]
     pub enum SearchProcedure {
         /// Searches for the highest load within a bound, and then holds it.
@@ -168,7 +170,7 @@ measure::word_enum! {
         Peak = "peak",
         /// Searches for the number of threads at which p99 is in a band.
         Band = "band",
-        /// Searches for the most threads within a latency, without holds.
+        /// Searches for the highest number of threads within a latency, without holds.
         LatencyTarget = "latency_target",
     }
 }
@@ -181,7 +183,7 @@ measure::word_enum! {
         Pass = "pass",
         /// The trial is beyond the bound.
         Fail = "fail",
-        /// Other programs disturbed the trial, and it is within the bound all the same.
+        /// Other programs disturbed the trial, but it was within the bound nevertheless.
         PassDisturbed = "pass, disturbed",
         /// The trial failed, or cannot be used.
         #[default]
@@ -192,7 +194,7 @@ measure::word_enum! {
         Within = "within",
         /// The trial is above the band, timed out or failed.
         Above = "above",
-        /// The trial decides nothing: it measures at a share of the found load.
+        /// The trial decides nothing, because it measures at a share of the found load.
         Expected = "expected",
     }
 }
@@ -202,9 +204,10 @@ measure::word_enum! {
 pub struct SearchStep {
     /// Result of the trial.
     pub result: SearchResult,
-    /// True if its percentile is so near the bound that chance may have decided the result.
+    /// True if the percentile of the trial is so near the bound that chance may have decided the
+    /// result.
     pub near: bool,
-    /// Reason for the result; empty if the trial passed, or decides nothing.
+    /// Reason for the result. Empty if the trial passed, or does not decide anything.
     pub why: String,
 }
 
@@ -213,7 +216,7 @@ impl SearchStep {
         SearchStep { result, near, why }
     }
 
-    /// Returns true if the load was too high: the target may still have a backlog.
+    /// Returns true if the load was too high. The target may then still have a backlog.
     pub fn is_too_much(&self) -> bool {
         matches!(self.result, SearchResult::Fail | SearchResult::Above)
     }
@@ -222,9 +225,9 @@ impl SearchStep {
 /// Next step of a procedure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Measure one of these points: the engine chooses. There is at least one.
+    /// Measure one of these points, which the engine chooses. There is at least one point.
     Measure(Vec<Ask>),
-    /// Measure nothing more.
+    /// Measure nothing more: the procedure has ended.
     Answer(Answer),
 }
 
@@ -233,11 +236,12 @@ pub enum Next {
 pub enum Answer {
     /// Every point has been measured.
     Complete,
-    /// The condition of a sweep occurred: the sweep measures no point above this one.
+    /// The condition of a sweep occurred. The sweep measures no point above the one where it
+    /// occurred.
     Ended {
-        /// Point at which it occurred.
+        /// Point at which the condition occurred.
         at: Point,
-        /// Condition that ended the ladder.
+        /// Condition that ended the sweep.
         until: Until,
     },
     /// A search has ended.
@@ -245,8 +249,8 @@ pub enum Answer {
 }
 
 impl Default for Procedure {
-    /// Returns a procedure that measures nothing: a placeholder until an import determines the real
-    /// one.
+    /// Returns a procedure that measures nothing. It is a placeholder until an import determines
+    /// the real procedure.
     fn default() -> Self {
         Sweep::default().into()
     }
@@ -263,9 +267,9 @@ impl Procedure {
         }
     }
 
-    /// Returns the next step after `seen`: the trials of one variant in one block, in the order in
-    /// which they ran. After a search has found a load, the next trial measures at the expected
-    /// share of it.
+    /// Returns the next step. `seen` contains the trials of one variant in one block so far, in the
+    /// order in which they ran. After a search has found a load, the next trial measures at the
+    /// expected share of that load.
     pub fn next(&self, seen: &[SeenTrial]) -> Next {
         let decides = self.decides();
         let is_expected = |trial: &&SeenTrial| trial.role == Role::Expected;
@@ -335,8 +339,8 @@ impl Procedure {
         self.decides().role(turn)
     }
 
-    /// Returns the length of a trial's window, ns. `measure_ns` is the study's. Only these two
-    /// decide the length.
+    /// Returns the length of a trial's window, ns. `measure_ns` is the length that the study sets.
+    /// Only the procedure and this setting decide the length.
     pub fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
         self.decides().window_ns(role, measure_ns)
     }

@@ -1,4 +1,4 @@
-//! Points on the axis of a procedure: the load that is offered, in a closed or an open loop.
+//! Points on the axis of a procedure. A point is the offered load, in a closed or an open loop.
 
 use measure::number::count;
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 /// A point on the axis of a procedure.
 ///
-/// In files it is `{"threads": 28.0}` or `{"rate": 10000.0}`.
+/// In files, a point is `{"threads": 28.0}` or `{"rate": 10000.0}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "BTreeMap<String, f64>", try_from = "BTreeMap<String, f64>")]
 pub enum Point {
-    /// Closed loop: operations in flight.
+    /// Closed loop, with a number of operations in flight.
     Threads(u32),
-    /// Open loop: operations per second.
+    /// Open loop, with a rate in operations per second.
     Rate(u64),
 }
 
@@ -25,8 +25,8 @@ impl Point {
         }
     }
 
-    /// Returns the point with this value on the axis with this name. `None` if there is no such
-    /// point.
+    /// Returns the point with this value on the axis with this name. `None` if the axis or the
+    /// value is invalid.
     pub fn on_axis(axis: &str, value: f64) -> Option<Point> {
         let point = match axis {
             "threads" => Point::Threads(value as u32),
@@ -36,7 +36,7 @@ impl Point {
         (point.value() == value).then_some(point)
     }
 
-    /// Returns the noun for a value on the axis.
+    /// Returns the noun phrase for a value on the axis.
     pub fn noun(self) -> &'static str {
         match self {
             Point::Threads(_) => "number of threads",
@@ -44,12 +44,13 @@ impl Point {
         }
     }
 
-    /// Returns true for a rate: the client offers it regardless of the operations in flight.
+    /// Returns true if the point is a rate, which the client offers regardless of the operations in
+    /// flight.
     pub fn is_rate(self) -> bool {
         matches!(self, Point::Rate(_))
     }
 
-    /// Formats the point: `28 threads`, `10,000 op/s`.
+    /// Formats the point, such as `28 threads` or `10,000 op/s`.
     pub fn words(self) -> String {
         match self {
             Point::Threads(1) => "1 thread".to_owned(),

@@ -1,10 +1,11 @@
-//! Searches for the highest load within a bound: doubles up, bisects the bracket, then holds.
+//! Searches for the highest load within a bound. The search doubles the load, bisects the bracket,
+//! and then holds the result.
 //!
 //! At a noise of 15 %, a further hold confirms the rate from bisection alone in 61 % of cases.
-//! After two holds, it confirms the rate in 92 % of cases (simulated; `tests/search.rs` has the
-//! figures at 5 %). MLPerf's LoadGen also widens and bisects, with one run for each step, and its
-//! rules then require a valid long run (`FindBoundaries`, `FindPeakPerformanceBinarySearch` in
-//! `loadgen.cc`).
+//! After two holds, a further hold confirms the rate in 92 % of cases (simulated; `tests/search.rs`
+//! has the figures at 5 %). MLPerf's LoadGen also widens and bisects, with one run for each step,
+//! and its rules then require a valid long run (`FindBoundaries`, `FindPeakPerformanceBinarySearch`
+//! in `loadgen.cc`).
 //!
 //! Invariants: a bracket only becomes narrower, and a held load only becomes lower. So the search
 //! ends, and never repeats an answered probe.
@@ -16,54 +17,54 @@ use super::{
 };
 use measure::number::count;
 
-/// Search for the highest load within a bound.
+/// Settings of a search for the highest load within a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
-    /// First load.
+    /// First load that the search tries.
     pub from: Point,
-    /// Maximum load. It is on the same axis, and not below the first load.
+    /// Maximum load. It is on the same axis as the first load, and not below it.
     pub to: u64,
     /// Bound within which the load must stay.
     pub bound: Bound,
     /// Number of consecutive holds that confirm the result.
     pub holds: u32,
-    /// Maximum number of halvings if the first load is too high.
+    /// Maximum number of times that the search halves the load if the first load is too high.
     pub downs_max: u32,
-    /// Share of the result at which a further trial measures, if any.
+    /// Share of the found load at which a further trial measures, if any.
     pub expected: Option<f64>,
 }
 
 /// Number of consecutive holds that confirm a peak.
 const HOLDS: u32 = 2;
-/// Maximum number of halvings if the first load of a search for a peak is too much.
+/// Maximum number of times that a search for a peak halves the load if the first load is too high.
 const DOWNS_MAX: u32 = 5;
-/// Ratio of the ends of a bracket that is narrow enough.
+/// Ratio of the ends of a bracket below which the search does not bisect further.
 pub const BRACKET: f64 = 1.02;
 
-/// Returns the factor between neighbouring points of a search's grid, at `least`: the final
-/// bracket, or one whole number.
+/// Returns the ratio of neighbouring grid points at `least`: the final bracket, or one whole
+/// number.
 pub fn grid(least: f64) -> f64 {
     BRACKET.max(1.0 + 1.0 / least)
 }
 /// Maximum number of bisections from a bracket of 2 (3 between odd numbers of threads) to
-/// [`BRACKET`]. Each goes to the root: log2(ln 3 ÷ ln 1.02) is 5.8, and whole numbers need one
-/// more.
+/// [`BRACKET`]. Each bisection takes the square root of the ratio of the ends: log2(ln 3 ÷ ln 1.02)
+/// is 5.8, and whole numbers need one more bisection.
 const BISECTIONS_MAX: usize = 7;
 /// Factor by which a failed hold lowers the load.
 const LOWERED: f64 = 0.97;
-/// Maximum number of these steps, each of which lowers the load by a sixth. If the target still
-/// misses the bound, the probes were wrong.
+/// Maximum number of times that failed holds lower the load, in total by a sixth. If the target
+/// still misses the bound, the probes were wrong.
 const LOWERED_MAX: u32 = 6;
-/// Number of trials without an answer that one search repeats.
+/// Maximum number of trials without an answer that one search repeats.
 const UNTOLD_MAX: u32 = 2;
 
-/// Assumed gain in throughput if a disturbed, saturated target were undisturbed.
+/// Assumed gain in throughput of a saturated target if no other programs disturbed it.
 const SATURATED_MARGIN: f64 = 1.10;
-/// Ratio of the ends of a range at which a further trial would show nothing on such a machine.
+/// Ratio of the ends of a range below which a disturbed machine shows nothing new.
 const SURVEY_BRACKET: f64 = 1.3;
 
 impl Search {
-    /// Returns a search for the peak, as the header of this file describes it.
+    /// Returns a search for the peak, as described at the top of this file.
     pub fn peak(from: Point, to: u64, bound: Bound) -> Search {
         Search {
             from,
@@ -75,9 +76,9 @@ impl Search {
         }
     }
 
-    /// Returns a search for the most threads within a latency, in the way in which the reference
-    /// architecture of Cassandra on Azure chose its load. It has no holds, and goes down to one
-    /// thread.
+    /// Returns a search for the highest number of threads within a latency. The reference
+    /// architecture of Cassandra on Azure chose its load in this way. The search has no holds, and
+    /// goes down to one thread.
     pub fn latency_target(from: Point, to: u64, bound: Bound) -> Search {
         Search {
             holds: 0,
@@ -97,7 +98,7 @@ impl Search {
         self.from.value() as u64
     }
 
-    /// Returns the number of values on the way up, and on the way down.
+    /// Returns the number of loads that the search may try on the way up, and on the way down.
     fn climb(&self) -> (usize, usize) {
         let (mut ups, mut value) = (1, self.first());
         while value < self.to {
@@ -108,13 +109,12 @@ impl Search {
         (ups, 1 + halvings as usize)
     }
 
-    /// Returns the lowest load that may be found.
+    /// Returns the lowest load that the search may find.
     fn floor(&self) -> u64 {
         self.first().checked_shr(self.downs_max).unwrap_or(0).max(1)
     }
 
-    /// Returns the most that a trial could have done undisturbed, if that is less than was offered:
-    /// its best second, with a margin.
+    /// Returns the most that an undisturbed target could have done, if less than was offered.
     fn saturated(&self, trial: &SeenTrial) -> Option<u64> {
         let offered = trial.point.value();
         match self.bound.told_despite(trial.found.as_ref()) {
@@ -129,7 +129,7 @@ impl Search {
         self.bound.told_despite(trial.found.as_ref()) == Despite::FarBeyond
     }
 
-    /// Judges, where possible, if a disturbed or undisturbed trial stayed within the bound.
+    /// Decides, where possible, if a trial stayed within the bound, disturbed or not.
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
             BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
@@ -142,7 +142,7 @@ impl Search {
         }
     }
 
-    /// Returns the state after these trials, or the answer if the search has ended.
+    /// Returns the state of the search after these trials, or the answer if the search has ended.
     fn walk(&self, seen: &[SeenTrial]) -> Result<Path, Answer> {
         let mut path = Path::default();
         for trial in seen {
@@ -174,9 +174,9 @@ impl Search {
         Ok(path)
     }
 
-    /// Returns the next trial on a machine that can hold no load. The search goes up until it
-    /// offers more than the target can do, and bisects towards the highest load that stayed within
-    /// the bound. The result is a range.
+    /// Returns the next trial on a machine on which no load can be held. The search goes up until
+    /// it offers more than the target can do, and bisects towards the highest load that stayed
+    /// within the bound. The result is a range.
     fn survey(&self, path: &Path, why: &(u64, String), trials: usize) -> Result<Ask, Answer> {
         let end = || self.untold(path, why.0, why.1.clone());
         let probe = |value: u64| Ok(Ask::probe(self.point_of(value)));
@@ -232,7 +232,7 @@ impl Search {
         })
     }
 
-    /// Returns the first failure above the result.
+    /// Returns the first failure above the load that was found.
     fn above(&self, path: &Path) -> Option<LowestOverload> {
         let high = path.high.as_ref()?;
         Some(LowestOverload {
@@ -299,7 +299,7 @@ impl Search {
     fn untold(&self, path: &Path, value: u64, why: String) -> Answer {
         Answer::searched(Ending::Untold {
             at: self.point_of(value),
-            // A disturbed trial that stayed within the bound counts with the others that did.
+            // A disturbed trial that stayed within the bound has an answer.
             trials: path.untold.saturating_sub(path.kept_despite).max(1),
             why,
             range: self.range(path),
@@ -311,7 +311,7 @@ impl Search {
 /// State of a search.
 #[derive(Default)]
 struct Path {
-    /// Every decided trial: its load, and true if it stayed within the bound.
+    /// Every decided trial, as its load and true if it stayed within the bound.
     trials: Vec<(u64, bool)>,
     /// Highest load that stayed within the bound, or the load to which a failed hold lowered it.
     low: Option<u64>,
@@ -319,19 +319,19 @@ struct Path {
     high: Option<High>,
     /// Number of trials that exceeded the bound.
     fails: u32,
-    /// True once a load was held: from then on, the search does not bisect.
+    /// True once a load was held. After that, the search does not bisect.
     is_holding: bool,
-    /// Consecutive holds of `low`.
+    /// Number of consecutive holds of `low`.
     held: u32,
     lowered: u32,
     untold: u32,
-    /// Undecided trials that nevertheless stayed within the bound.
+    /// Number of undecided trials that nevertheless stayed within the bound.
     kept_despite: u32,
-    /// Load at which too many trials were undecided, and the reason of the last one.
+    /// Load at which too many trials were undecided, and the reason for the last of them.
     gave_up: Option<(u64, String)>,
-    /// Highest possible throughput of trials that did far less than the client offered.
+    /// Highest throughput that was possible in trials that did far less than the client offered.
     saturated: Option<u64>,
-    /// Lowest load with a disturbed trial beyond the bound, below a load known to be too much.
+    /// Lowest load of a disturbed trial beyond the bound, if a higher load is known to fail.
     given_up: Option<u64>,
     /// Load of the last trial.
     last: u64,
@@ -351,14 +351,14 @@ impl Path {
         self.trials.iter().filter(|(_, kept)| *kept).map(|(value, _)| *value).max()
     }
 
-    /// Returns the lowest load above all of these that is known to be too much.
+    /// Returns the lowest load known to be too high, above all loads within the bound.
     fn above(&self) -> Option<u64> {
         let kept = self.kept().unwrap_or(0);
         let failed = self.trials.iter().filter(|(_, kept)| !kept).map(|(value, _)| *value);
         failed.chain(self.saturated).filter(|value| *value > kept).min()
     }
 
-    /// Uses the information that an undecided trial at `value` still gives.
+    /// Uses the information that an undecided trial at `value` still provides.
     fn despite(&mut self, value: u64, told: Despite) {
         if told == Despite::Kept {
             self.trials.push((value, true));
@@ -386,7 +386,7 @@ impl Path {
     }
 }
 
-/// Returns the geometric middle of two whole numbers, unless they are already close enough.
+/// Returns the geometric mean of two whole numbers, unless the numbers are already close enough.
 fn between(low: u64, high: u64) -> Option<u64> {
     let is_narrow = high <= low + 1 || high as f64 <= low as f64 * BRACKET;
     let middle = (low as f64 * high as f64).sqrt().round() as u64;
@@ -401,7 +401,7 @@ impl Decide for Search {
             0 => 0,
             holds => (holds * (LOWERED_MAX + 1)) as usize,
         };
-        // The way up by root steps, all bisections, and successful holds.
+        // Half of the steps up, almost all bisections, and the successful holds.
         let likely = ups.div_ceil(2) + BISECTIONS_MAX - 1 + self.holds as usize;
         ProcedureEstimate {
             points: vec![self.from],

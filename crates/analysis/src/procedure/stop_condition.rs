@@ -1,4 +1,4 @@
-//! Conditions that end a sweep of rising points.
+//! Conditions that end a sweep of points with rising load.
 
 use super::{Point, SeenTrial, TrialJudgement, TrialOutcome};
 use crate::sweep::{Knee, State, SweepStep, read_sweep};
@@ -7,25 +7,25 @@ use crate::sweep::{Knee, State, SweepStep, read_sweep};
 /// sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
-    /// The rate no longer grows, as cassandra-stress judges it.
+    /// The rate no longer grows, by the criterion of cassandra-stress.
     Flat {
-        /// Minimum average growth over the last five runs, as a share. It equals the uncertainty at
-        /// which cassandra-stress ends its runs, if it has one.
+        /// Minimum average growth over the last five runs, as a share. Its value equals the
+        /// uncertainty at which cassandra-stress ends its runs, if an uncertainty is set.
         gain_min: Option<f64>,
     },
     /// A request timed out.
     Timeout,
-    /// Throughput no longer grows beyond its noise: the knee of the sweep is at least two points
+    /// Throughput no longer grows beyond its noise. The knee of the sweep is at least two points
     /// back.
     Plateau,
     /// The target did less than the client offered, because it could not do more (open loop).
     Saturation,
-    /// The p99 of latency exceeds this value, ms, or a request timed out.
+    /// The p99 of latency exceeds this value in ms, or a request timed out.
     P99Ms(f64),
 }
 
 impl Until {
-    /// Describes the condition: `a request times out`.
+    /// Describes the condition, such as `a request times out`.
     pub fn words(self) -> String {
         match self {
             Until::Flat { .. } => "the rate no longer grows".to_owned(),
@@ -49,7 +49,7 @@ impl Until {
         None
     }
 
-    /// Returns true if the condition occurs in the `last` of the trials that were `found`.
+    /// Returns true if the condition occurs in the last of the trials `found`.
     fn happens(self, found: &[(Point, &TrialOutcome)], last: &TrialOutcome) -> bool {
         match self {
             Until::Flat { gain_min } => {
@@ -68,10 +68,10 @@ impl Until {
     }
 }
 
-/// Number of points beyond a knee that make a plateau: a single point could be an incident.
+/// Number of points beyond a knee that make a plateau, because a single point could be an incident.
 const PLATEAU_POINTS: usize = 2;
 
-/// Returns true if the points up to now have a knee, and enough points beyond it.
+/// Returns true if the points so far have a knee, and enough points beyond it.
 fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
     let rung = |(point, found): &(Point, &TrialOutcome)| SweepStep {
         load: point.value(),
@@ -92,13 +92,14 @@ fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
 }
 
 /// Returns true if more threads no longer help: throughput fell on average over the last three
-/// runs, or gained less than `gain_min` over the last five. For a run that ends by a count,
-/// cassandra-stress uses -1. Five runs can only fall below -1 after three runs have fallen.
+/// runs, or gained less than `gain_min` over the last five runs. For a run that ends by a count,
+/// cassandra-stress uses a `gain_min` of -1. The average of five runs can only fall below -1 after
+/// three runs have fallen.
 fn is_flat(rates: &[f64], gain_min: Option<f64>) -> bool {
     let of_five = gain_min.unwrap_or(-1.0);
     [(3, 0.0), (5, of_five)].into_iter().any(|(runs, least)| {
         let gain = improvement(rates, runs);
-        // A run without operations yields NaN, which does not count as an improvement.
+        // A run without operations results in NaN, which does not count as an improvement.
         rates.len() > runs && (gain.is_nan() || gain < least)
     })
 }

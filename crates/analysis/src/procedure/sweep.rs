@@ -1,11 +1,12 @@
-//! Several points: all of them, in any order; or rising points until a condition occurs.
+//! Measures several points: either all points, in any order, or rising points until a condition
+//! occurs.
 
 use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, Until, unseen};
 
-/// Several points, each once.
+/// Settings of a sweep, which measures several points once each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// Points without duplicates; rising if there is an `until`.
+    /// Points without duplicates, in rising order if `until` is set.
     pub points: Vec<Point>,
     /// Condition that ends the sweep before its last point.
     pub until: Option<Until>,

@@ -13,15 +13,16 @@ use expect_test::{Expect, expect};
 use measure::Known;
 use proptest::prelude::*;
 
-/// A server that takes `service_ms` for a request, with up to `ops_per_s` requests a second. Its
-/// knee is the point where these limits meet, at `service_ms * ops_per_s / 1000` threads.
+/// A server that takes `service_ms` for a request, and completes up to `ops_per_s` requests a
+/// second. The knee of the server is the point where these limits meet, at `service_ms * ops_per_s
+/// / 1000` threads.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     service_ms: f64,
     ops_per_s: f64,
     /// Time after which requests time out, ms.
     timeout_ms: f64,
-    /// Standard deviation of the logarithm of a trial's figures.
+    /// Standard deviation of the logarithm of the figures of a trial.
     noise: f64,
     /// Share of the trials that fail.
     fails: f64,
@@ -38,7 +39,7 @@ const CALM: Server = Server {
 };
 
 impl Server {
-    /// Returns the trial for a requested point, in any order of the requests.
+    /// Returns the trial at a point. The result does not depend on the order of the calls.
     fn trial(&self, ask: Ask) -> SeenTrial {
         let Ask { point, role } = ask;
         let place = (point.value() as u64).wrapping_mul(0x9E37_79B9) ^ number_of(role);
@@ -83,8 +84,8 @@ fn p99(p99_ms: Known) -> TrialOutcome {
     found
 }
 
-/// Continues after `seen` to the end. `order` and the number of trials determine the next of
-/// several points, as in a plan.
+/// Continues a run after the trials in `seen` to the end. Where the procedure offers several
+/// points, `order` and the number of trials determine the next one, as in a plan.
 fn go_on(
     procedure: &dyn Decide,
     server: &Server,
@@ -194,7 +195,7 @@ fn any_server(fails: f64) -> impl Strategy<Value = Server> {
 }
 
 proptest! {
-    /// It also checks that every point comes once and was announced.
+    /// The test also checks that every point occurs once and was announced.
     #[test]
     fn a_procedure_ends_and_has_measured_what_was_certain(
         procedure in any_procedure(),
@@ -211,7 +212,7 @@ proptest! {
         prop_assert_eq!(again, Next::Answer(answer), "it stays at its answer");
     }
 
-    /// The search is killed after any of its trials, and resumed with the trials on disk.
+    /// The search is interrupted after each of its trials, and resumed with the trials on disk.
     #[test]
     fn a_resumed_procedure_ends_as_an_uninterrupted_one(
         procedure in any_procedure(),
@@ -321,11 +322,11 @@ fn a_failed_trial_is_ignored_and_the_next_point_comes() {
     assert_eq!(after(Until::Timeout, &[None]), next(2));
     let calm = Some(TrialOutcome::default());
     assert_eq!(after(Until::Timeout, &[calm, None, None]), next(8));
-    // Later trials may exist when a trial is repeated.
+    // More trials may follow when a trial is repeated.
     assert!(ends(Until::Timeout, &[None, Some(timed_out), None]));
 }
 
-/// The decisions are those of the tool for the same rates.
+/// For these rates, cassandra-stress makes the same decisions.
 #[test]
 fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     let is_flat = |rates: &[f64], gain_min: Option<f64>| {
@@ -341,7 +342,8 @@ fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     let falls_in_three = |rates: &[f64]| is_flat(rates, None);
     assert!(!falls_in_three(&[]) && !falls_in_three(&[100.0, 90.0, 80.0]));
     assert!(falls_in_three(&[100.0, 90.0, 80.0, 70.0]));
-    // Doubling once outweighs three runs: +1, -0.1, -0.1 are better on average.
+    // A run that doubles the rate outweighs two runs that lose a tenth: on average, +1, -0.1, -0.1
+    // is an improvement.
     assert!(!falls_in_three(&[100.0, 200.0, 180.0, 162.0]));
     assert!(falls_in_three(&[0.0; 4]), "nothing was done");
     let slow: Vec<f64> = (0..6).map(|run| 1.01f64.powi(run)).collect();
@@ -352,7 +354,8 @@ fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     assert!(is_flat(&slow, Some(0.02)) && !is_flat(&slow[..5], Some(0.02)));
 }
 
-/// Halves the range in which p99 passes a bound. The procedure chooses its points during the run.
+/// A procedure for the tests, which halves the range in which p99 passes a bound. The procedure
+/// chooses its points during the run.
 struct Halve {
     to: u32,
     p99_ms: f64,
@@ -394,7 +397,7 @@ impl Decide for Halve {
     }
 }
 
-/// The knee is planted. p99 is 6 ms up to 16 threads, and 3/8 ms for each thread from there on.
+/// The knee is known: p99 is 6 ms up to 16 threads, and 3/8 ms for each thread above that.
 #[test]
 fn a_procedure_may_find_its_points_on_the_way() {
     for (p99_ms, expected) in [(10.0, 26.0), (9.1, 24.0), (1.0, 0.0), (1e3, 1000.0)] {
@@ -422,7 +425,7 @@ const BAND: Band = Band {
     expected: None,
 };
 
-/// The p99 of the calm server is 6 ms up to 16 threads, and 3/8 ms for each thread from there on.
+/// The p99 of the calm server is 6 ms up to 16 threads, and 3/8 ms for each thread above that.
 #[test]
 fn a_point_is_known_by_its_axis_and_value() {
     for point in [Point::Threads(28), Point::Rate(5000)] {

@@ -1,10 +1,10 @@
-//! Outcomes of trials as procedures see them, and their comparison with a bound.
+//! Outcomes of trials in the form that procedures use, and their comparison with a bound.
 
 use measure::Known;
 use measure::number::{significant, whole};
 use serde::{Deserialize, Serialize};
 
-/// A finished trial: its load and its outcome.
+/// A finished trial, with its load and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeenTrial {
     /// Load of the trial.
@@ -19,17 +19,17 @@ pub struct SeenTrial {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Role {
-    /// Measures a load.
+    /// Measures a load of the procedure.
     #[default]
     Probe,
     /// Checks the result of a probe with a longer window.
     Hold,
-    /// Measures at a share of the found load.
+    /// Measures at a share of the load that the search found.
     Expected,
-    /// Measures for the shorter window with this index, starting at 0, to compare it with the long
-    /// window.
+    /// Measures for one of the shorter windows, to compare it with the long window. The index
+    /// starts at 0.
     Beside(u8),
-    /// Measures for hours.
+    /// Measures for hours (the long window of an endurance study).
     Endurance,
 }
 
@@ -61,8 +61,8 @@ impl Role {
         *self == Role::Probe
     }
 
-    /// Returns the length of the trial's window, in windows of the study, unless its procedure
-    /// decides otherwise.
+    /// Returns the length of the trial's window, in windows of the study, for procedures that do
+    /// not set the length themselves.
     pub(super) fn windows(self) -> u64 {
         match self {
             Role::Probe | Role::Expected | Role::Beside(_) | Role::Endurance => 1,
@@ -85,32 +85,32 @@ impl From<String> for Role {
 
 const BESIDE: &str = "beside-";
 
-/// Returns the index in `beside-1`, starting at 0.
+/// Returns the index in a name such as `beside-1`, starting at 0.
 fn beside(name: &str) -> Option<u8> {
     let number: u8 = name.strip_prefix(BESIDE)?.parse().ok()?;
     number.checked_sub(1)
 }
 
-/// Windows of a hold. It must be long enough not to repeat a result that a probe had by chance.
+/// Length of a hold, in windows of the study. A hold must be long enough not to repeat a result
+/// that a probe had by chance.
 const HOLD_WINDOWS: u64 = 3;
 
-/// The part of a trial's outcome that procedures use.
+/// Facts about a trial's outcome that procedures use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialOutcome {
     /// Operations completed per second.
     pub ops_per_s: f64,
-    /// Operations completed in the best second; 0 if unknown.
+    /// Operations completed in the best second of the trial; 0 if unknown.
     pub best_ops_per_s: f64,
-    /// Percentiles of latency.
+    /// Percentiles of latency, in ms.
     pub latency_ms: Percentiles,
     /// Number of requests that timed out.
     pub timed_out: u64,
     /// Share of the operations that failed, timeouts included.
     pub error_share: f64,
-    /// Share by which the operations fell short of the offered ones, beyond chance; 0 in a closed
-    /// loop.
+    /// Share of the offered operations that were not done, beyond chance; 0 in a closed loop.
     pub shortfall: f64,
-    /// True if the target did less than the client offered, and nothing else was wrong (open loop).
+    /// True if the target did less than the client offered, without any other problem (open loop).
     pub is_saturated: bool,
     /// True if the number of pending compactions grew during the window.
     pub pending_grew: bool,
@@ -118,8 +118,8 @@ pub struct TrialOutcome {
     pub pending_at_end: Option<f64>,
     /// Judgement by the validity rules.
     pub judged: TrialJudgement,
-    /// Description of the disturbance that may explain a missed bound: by other programs, or by a
-    /// stalled client. `None` if there was none.
+    /// Description of the disturbance that may explain a missed bound, caused by other programs or
+    /// by a stalled client. `None` if there was none.
     pub disturbed: Option<String>,
 }
 
@@ -129,14 +129,14 @@ pub enum TrialJudgement {
     /// The trial can be used.
     #[default]
     Fair,
-    /// The trial is invalid because of the target.
+    /// The trial is invalid, and the cause is the target.
     Invalid(String),
     /// The client did not offer the load in time. The load was too high for the client, perhaps
-    /// because the target left it too little of the machine.
+    /// because the target left the client too little of the machine.
     Late(String),
-    /// The client was the limit, or its numbers contradict each other: the trial gives no answer.
+    /// The client was the limit, or its numbers contradict each other, so the trial has no answer.
     Client(String),
-    /// Other programs disturbed the trial: it gives no answer, but another trial may give one.
+    /// Other programs disturbed the trial, so it has no answer. Another trial may have one.
     Disturbed(String),
 }
 
@@ -153,17 +153,17 @@ pub struct Percentiles {
     pub p999: MeasuredFigure,
 }
 
-/// A figure with its error.
+/// A measured value with its confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeasuredFigure {
-    /// Value of the figure.
+    /// The measured value.
     pub value: Known,
-    /// Its 95 % interval, if it has one.
+    /// 95 % confidence interval of the value, if there is one.
     pub ci95: Option<[f64; 2]>,
 }
 
 impl Percentiles {
-    /// Returns the percentile `which`.
+    /// Returns the percentile that `which` names.
     pub fn get(&self, which: Percentile) -> MeasuredFigure {
         match which {
             Percentile::P50 => self.p50,
@@ -191,7 +191,7 @@ measure::word_enum! {
 }
 
 impl Percentile {
-    /// Returns its name in sentences.
+    /// Returns the name of the percentile in sentences.
     pub fn words(self) -> &'static str {
         match self {
             Percentile::P50 => "median",
@@ -207,23 +207,24 @@ impl Percentile {
 pub struct Bound {
     /// Percentile of latency that the bound limits.
     pub of: Percentile,
-    /// Maximum of that percentile, ms.
+    /// Maximum of the bounded percentile, ms.
     pub ms: f64,
     /// Maximum share of failed operations.
     pub errors: f64,
-    /// Maximum number of pending compactions at the end. `None` if their number may not grow.
+    /// Maximum number of pending compactions at the end. If `None`, their number may not grow.
     pub pending: Option<u64>,
 }
 
-/// Maximum shortfall, as a share: the target must do 99 % of the operations that were due.
+/// Maximum shortfall, as a share. The target must do 99 % of the operations that were due.
 const SHORTFALL_MAX: f64 = 0.01;
 
-/// Shortfall of a disturbed trial, as a share, above which the load was certainly too high. A pause
-/// at the end of a short window costs a few percent.
+/// Shortfall of a disturbed trial, as a share, above which the load was certainly too high. Below
+/// it, a pause at the end of a short window may be the cause, because such a pause costs a few
+/// percent.
 const SATURATED_SHORTFALL: f64 = 0.25;
 
-/// Multiple of the limit above which a median has another cause than other programs: they delay
-/// some requests, not most.
+/// Multiple of the limit above which other programs cannot explain the median, because they delay
+/// only some of the requests.
 const FAR_BEYOND: f64 = 4.0;
 
 /// Result of comparing a trial with a bound.
@@ -231,25 +232,25 @@ const FAR_BEYOND: f64 = 4.0;
 pub enum BoundCheck {
     /// The trial stayed within the bound.
     Yes,
-    /// The trial exceeded the bound. Holds the reason.
+    /// The trial exceeded the bound. Contains the reason.
     No(String),
-    /// The client could not offer the load. Holds the reason. The load was too high, but perhaps
+    /// The client could not offer the load. Contains the reason. The load was too high, but perhaps
     /// not for the target.
     NotOffered(String),
-    /// The trial does not decide, but another trial may. Holds the reason.
+    /// The trial is not decisive, but another trial may be. Contains the reason.
     Untold(String),
-    /// The client is the limit, so no trial can decide. Holds the reason.
+    /// The client is the limit, so no trial can be decisive. Contains the reason.
     Client(String),
 }
 
-/// Information that a disturbed trial still gives.
+/// Information that a disturbed trial still provides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Despite {
     /// The trial stayed within the bound.
     Kept,
-    /// Even the median was far above the limit.
+    /// Even the median latency was far above the limit.
     FarBeyond,
-    /// The target did far less than the client offered. Holds the throughput of the best second,
+    /// The target did far less than the client offered. Contains the throughput of the best second,
     /// op/s.
     Saturated(f64),
     /// No further information.
@@ -257,8 +258,9 @@ pub(super) enum Despite {
 }
 
 impl Bound {
-    /// Compares a trial with the bound. The value of the percentile decides. An interval on one
-    /// side of the limit gives the same result; for other intervals see [`Bound::is_near`].
+    /// Compares a trial with the bound. The value of the percentile decides. If the interval of the
+    /// percentile is on one side of the limit, it agrees with the value; for other intervals see
+    /// [`Bound::is_near`].
     pub fn judge(&self, found: Option<&TrialOutcome>) -> BoundCheck {
         let Some(found) = found else {
             return BoundCheck::Untold("the trial failed".to_owned());
@@ -279,9 +281,10 @@ impl Bound {
         }
     }
 
-    /// Returns the information of a disturbed trial without an answer. If it stayed within a bound,
-    /// the target can do so. If even the median is far above the limit, the load is too high. If
-    /// the target did far less than was offered, it cannot do more.
+    /// Returns the information that a disturbed trial without an answer still provides. If the
+    /// trial stayed within a bound, the target can do so. If even the median is far above the
+    /// limit, the load is too high. If the target did far less than was offered, the target cannot
+    /// do more.
     pub(super) fn told_despite(&self, found: Option<&TrialOutcome>) -> Despite {
         match found {
             Some(found) if self.broken(found).is_none() => Despite::Kept,
@@ -336,7 +339,7 @@ impl Bound {
         interval.is_some_and(|[low, high]| low <= self.ms && self.ms < high)
     }
 
-    /// Describes the bound: `p99 within 10 ms`.
+    /// Describes the bound, such as `p99 within 10 ms`.
     pub fn words(&self) -> String {
         let pending = self.pending.map_or(String::new(), |most| {
             format!(" and at most {most} pending compactions")

@@ -1,5 +1,5 @@
-//! Analyses how the other nodes saw a fault: when they considered a node dead, the hints that they
-//! kept for it, the amount of streamed data, and the need for a repair.
+//! Analyses how the other nodes reacted to a fault: when they considered a node dead, and which
+//! hints they kept for it. Also analyses the amount of streamed data, and the need for a repair.
 
 use super::{FaultTimes, kept};
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 pub struct Looks {
     /// Times of the readings, s since the trial's start line, in order.
     pub at_s: Vec<f64>,
-    /// Number of nodes that this node could not reach, by time.
+    /// Number of nodes that this node could not reach, with the time of each reading.
     pub unreachable: Vec<(f64, f64)>,
-    /// Number of nodes for which this node has hints, by time.
+    /// Number of nodes for which this node stores hints, with the time of each reading.
     pub pending: Vec<(f64, f64)>,
     /// Hints that this node stored per second.
     pub stored_per_s: Vec<(f64, f64)>,
@@ -30,13 +30,13 @@ pub type NodeReadings = BTreeMap<String, Looks>;
 /// Period in which other nodes considered a node dead.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Away {
-    /// Time from the injection until the first node did so, s.
+    /// Time from the injection until the first node considered the faulty node dead, in seconds.
     pub noticed_s: f64,
-    /// Name of that first node.
+    /// Name of the first node that considered it dead.
     pub by: String,
-    /// Time from the first such observation to the last, s.
+    /// Time from the first such observation to the last, in seconds.
     pub seconds: f64,
-    /// True if all other nodes saw it alive again at the end.
+    /// True if, at the end, all other nodes considered the node alive again.
     pub is_back: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct Hints {
     pub stored: f64,
     /// Number of hints delivered.
     pub delivered: f64,
-    /// Number of attempts that failed or timed out. Nodes repeat them.
+    /// Number of attempts to deliver a hint that failed or timed out. Nodes repeat such attempts.
     pub undelivered: f64,
     /// Time from the healing (or the injection, if it was not healed) until the last hint was
     /// delivered, s. `None` if hints were left, or if the readings end too early.
@@ -77,11 +77,12 @@ pub struct Repair {
     pub why: String,
 }
 
-/// Time without activity after which all hints count as delivered, s: nodes write hints to files
-/// every 10 s (`hints_flush_period`).
+/// Time without activity after which all hints count as delivered, in seconds. Nodes write hints to
+/// files every 10 s (`hints_flush_period`).
 const QUIET_S: f64 = 12.0;
 
-/// Returns the period in which unbroken nodes considered a node dead. `None` if none of them did.
+/// Returns the period in which nodes without a fault considered a node dead. `None` if none of them
+/// did.
 pub fn away(
     watched: &NodeReadings,
     is_broken: impl Fn(&str) -> bool,
@@ -122,7 +123,7 @@ pub fn hints(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option
     };
     let stored = (!looked.is_empty()).then(|| sum(|looks| &looks.stored_per_s))?;
     let healed_s = fault.healing_s.unwrap_or(fault.injected_s);
-    // The last time at which hints were pending or moving.
+    // This is the last time at which hints were pending or in transfer.
     let moving = looked
         .iter()
         .flat_map(|looks| {
@@ -149,8 +150,8 @@ pub fn streamed(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Opt
     (!watched.is_empty()).then(|| watched.values().map(of).sum())
 }
 
-/// Decides if a repair is needed after a fault. `window_s` is the time for which nodes keep hints
-/// for a dead node.
+/// Decides whether a repair is needed after a fault. `window_s` is the time for which nodes keep
+/// hints for a dead node.
 pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> Repair {
     let untold = |why: &str| Repair {
         need: RepairNeed::Untold,

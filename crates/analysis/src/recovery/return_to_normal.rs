@@ -1,4 +1,4 @@
-//! A series during a fault: the time at which it leaves its level, and the time at which it
+//! Finds the time at which a series leaves its level during a fault, and the time at which it
 //! returns.
 
 use super::{DEVIATIONS, Dip, FIRST, HOLD_S, LoadSchedule, Slice, WITHIN, kept};
@@ -8,21 +8,22 @@ use serde::{Deserialize, Serialize};
 /// Level of a series before a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BaselineLevel {
-    /// Median of its intervals.
+    /// Median of the intervals that form the level.
     pub middle: f64,
     /// Share by which one interval may be worse and still count as normal.
     pub within: f64,
-    /// Robust standard deviation of an interval: as a share of the median if lower values are
-    /// worse, or of the natural logarithm if higher values are worse. Latencies scatter by factors,
-    /// and their distances above the median are larger than those below it.
+    /// Robust standard deviation of an interval. It is a share of the median if lower values are
+    /// worse, and a deviation of the natural logarithm if higher values are worse. Latencies
+    /// scatter by factors, so their distances above the median are larger than those below it.
     pub deviation: f64,
-    /// Direction that is worse.
+    /// Direction in which values are worse.
     pub worse: Worse,
-    /// Number of its intervals.
+    /// Number of intervals that form the level.
     pub count: usize,
-    /// Number of these intervals that are outside the level.
+    /// Number of intervals in the level that are outside of its range.
     pub outside: usize,
-    /// Number of its intervals that are far outside: at twice the distance.
+    /// Number of intervals in the level that are far outside, which means beyond twice the
+    /// distance.
     pub far_outside: usize,
 }
 
@@ -50,12 +51,12 @@ pub struct ReturnTime {
     pub watched_s: f64,
 }
 
-/// Standard error of the median of normal values, in deviations over the root of their number.
+/// Standard error of the median of n normal values, in standard deviations ÷ √n.
 const MEDIAN_ERROR: f64 = 1.2533;
 
-/// Standard error of the robust deviation of normal values, in deviations over the root of their
-/// number: 1 ÷ √(2 × 0.3674), of its asymptotic efficiency. The deviation of few values is
-/// uncertain, so one such error is added.
+/// Standard error of the robust deviation of n normal values, in standard deviations ÷ √n: 1 ÷ √(2
+/// × 0.3674), from its asymptotic efficiency. The deviation of few values is uncertain, so one such
+/// error is added.
 const DEVIATION_ERROR: f64 = 1.1665;
 
 impl BaselineLevel {
@@ -88,9 +89,9 @@ impl BaselineLevel {
         })
     }
 
-    /// Returns how many of `count` normal intervals may be outside. If none of a few intervals
-    /// before the fault is outside, some may still be: a prior of half an interval accounts for
-    /// that.
+    /// Returns how many of `count` normal intervals may be outside. Even if none of a few intervals
+    /// before the fault is outside, some later ones may be. So half an interval is added as a
+    /// prior.
     fn outside_max(&self, count: usize) -> usize {
         self.expected_max(self.outside as f64 + 0.5, count)
     }
@@ -100,8 +101,9 @@ impl BaselineLevel {
         self.expected_max(self.far_outside as f64, count)
     }
 
-    /// Returns the maximum for `count` intervals of what `before` intervals of the level were: as
-    /// many, and two standard deviations of the difference of the two counts.
+    /// Returns the maximum number of intervals, of `count`, that may be like `before` intervals of
+    /// the level. It is the same share, plus two standard deviations of the difference of the two
+    /// counts.
     fn expected_max(&self, before: f64, count: usize) -> usize {
         let ratio = count as f64 / self.count as f64;
         let expected = ratio * before;
@@ -113,8 +115,8 @@ impl BaselineLevel {
         edge_at(self.middle, self.within, self.worse)
     }
 
-    /// Returns the share within which the median of `count` intervals counts as normal. The level
-    /// is a median too, with an error of its own.
+    /// Returns the share within which the median of `count` intervals counts as normal. The share
+    /// takes into account that the level is also a median, with a standard error.
     pub fn near(&self, count: usize) -> f64 {
         let both = 1.0 / count.max(1) as f64 + 1.0 / self.count as f64;
         let error = MEDIAN_ERROR * self.deviation * both.sqrt();
@@ -132,7 +134,7 @@ impl Worse {
         }
     }
 
-    /// Returns the share at twice the distance of another.
+    /// Returns the share that is twice as far from the median as `share`.
     fn twice(self, share: f64) -> f64 {
         match self {
             Worse::Below => 2.0 * share,
@@ -140,7 +142,7 @@ impl Worse {
         }
     }
 
-    /// Returns true if a value is worse than a limit.
+    /// Returns true if a value is worse than the edge of the level.
     fn is_beyond(self, value: f64, edge: f64) -> bool {
         match self {
             Worse::Below => value < edge,
@@ -206,9 +208,10 @@ impl IntervalSeries {
         self.is_beyond(point.value, self.level.within)
     }
 
-    /// Returns the time at which the series returned to its level, counted from `from_s`. It may
-    /// leave its level until `leaves_by_s`; the observation ends at `until_s`. A single interval
-    /// outside is not a departure if as many were outside before the fault.
+    /// Returns the times at which the series left its level and returned to it, counted from
+    /// `from_s`. Only an interval until `leaves_by_s` can be a departure; the observation ends at
+    /// `until_s`. A single interval outside is not a departure if as many were outside before the
+    /// fault.
     pub fn back(&self, from_s: f64, leaves_by_s: f64, until_s: f64) -> ReturnTime {
         let points = self.between(from_s, until_s);
         let since = |at_s: f64| kept((at_s - from_s).max(0.0));
@@ -230,8 +233,9 @@ impl IntervalSeries {
         }
     }
 
-    /// Returns true for a stretch that is like the intervals before the fault. As few intervals are
-    /// outside and far outside. The medians of all intervals and of the first intervals are normal.
+    /// Returns true for a period that is like the intervals before the fault. No more intervals are
+    /// outside or far outside, and the medians of all intervals and of the first intervals are
+    /// normal.
     fn is_normal(&self, stretch: &[Point]) -> bool {
         let far_share = self.level.worse.twice(self.level.within);
         let beyond = |share| stretch.iter().filter(|p| self.is_beyond(p.value, share)).count();
@@ -241,7 +245,7 @@ impl IntervalSeries {
             && self.is_near(&stretch[..FIRST.min(stretch.len())])
     }
 
-    /// Returns true if the median of some intervals is normal.
+    /// Returns true if the median of these intervals is normal.
     fn is_near(&self, points: &[Point]) -> bool {
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         !self.is_beyond(
@@ -250,8 +254,8 @@ impl IntervalSeries {
         )
     }
 
-    /// Returns the shortfall between two times, which may be in one interval. `None` if no interval
-    /// ends after the first time.
+    /// Returns the shortfall between two times, which may be in the same interval. `None` if no
+    /// interval ends after the first time.
     pub fn dip(&self, [from_s, to_s]: [f64; 2], offered: LoadSchedule) -> Option<Dip> {
         let points = match self.between(from_s, to_s) {
             [] => self.between(from_s, f64::INFINITY).get(..1)?,
@@ -261,7 +265,7 @@ impl IntervalSeries {
         let middle = self.level.middle;
         let lacks = |point: &Point| (middle - point.value) * (point.to_s - point.from_s);
         let outside = || points.iter().filter(|point| self.is_outside(point));
-        // At a fixed rate, later operations compensate for late operations.
+        // At a fixed rate, operations that are done later compensate for those that were late.
         let above = edge_at(middle, self.level.within, Worse::Above);
         let made_up = points.iter().filter(|point| point.value > above);
         let made_up: f64 = match offered {
@@ -282,7 +286,8 @@ impl IntervalSeries {
     }
 }
 
-/// Returns the first intervals that together last [`HOLD_S`]. `None` if all are shorter together.
+/// Returns the first intervals that together last [`HOLD_S`]. `None` if all intervals together are
+/// shorter.
 fn stretch(points: &[Point]) -> Option<&[Point]> {
     let from_s = points.first()?.from_s;
     // Intervals may end slightly early or late.

@@ -1,9 +1,10 @@
-//! Tests dips with planted depth, length and end.
+//! Tests dips with known depth, length and end.
 
 use super::*;
 use crate::test_series::Chance;
 
-/// A window of `seconds` seconds. `second` gives throughput and p99 as shares of the normal level.
+/// Returns the intervals of a window of `seconds` seconds. `second` returns the throughput and p99
+/// of a second, as shares of the normal level.
 fn slices(seconds: usize, mut second: impl FnMut(usize) -> (f64, f64)) -> Vec<Slice> {
     let slice = |at: usize| {
         let (ops, p99) = second(at);
@@ -24,7 +25,7 @@ const FAULT: FaultTimes = FaultTimes {
     whole_s: Some(92.0),
 };
 
-/// Returns the recovery from [`FAULT`] alone.
+/// Returns the recovery from [`FAULT`], without other faults.
 fn alone(slices: &[Slice]) -> Recovery {
     recovery(slices, &[FAULT], LoadSchedule::Closed).remove(0)
 }
@@ -37,7 +38,8 @@ fn back(left_s: Option<f64>, back_s: Option<f64>, watched_s: f64) -> ReturnTime 
     }
 }
 
-/// A planted dip, second by second: 0.4 of the normal level for 35 s, 2 s after the injection.
+/// Returns a second of a known dip: 0.4 of the normal level for 35 s, starting 2 s after the
+/// injection.
 fn planted(at: usize) -> (f64, f64) {
     match at {
         62..=96 => (0.4, 8.0),
@@ -75,9 +77,9 @@ fn a_planted_dip_has_its_depth_its_length_and_its_end() {
     );
 }
 
-/// Seconds of a p99 at a low rate have long tails. On a real cluster at 300 op/s, a quarter of them
-/// were outside of their level before a slow disk. The disk had no effect, but the report said that
-/// p99 was not normal for the rest of the window.
+/// The p99 of single seconds at a low rate has long tails. On a real cluster at 300 op/s, a quarter
+/// of the seconds before a slow disk were outside of their level. The disk had no effect, but the
+/// report said that p99 was not normal for the rest of the window.
 #[test]
 fn a_series_with_as_many_spikes_as_before_is_normal() {
     let spikes = |at: usize| {
@@ -91,7 +93,7 @@ fn a_series_with_as_many_spikes_as_before_is_normal() {
     let p99 = alone(&slices(180, spikes)).p99.unwrap();
     assert_eq!(p99.injected, back(None, Some(0.0), 120.0));
     assert_eq!(p99.healed, Some(back(None, Some(0.0), 90.0)));
-    // Longer delays for 15 s are detected among the spikes.
+    // Higher latencies for 15 s are detected among the spikes.
     let slow = |at: usize| match at {
         90..=104 => (1.0, 4.0),
         _ => spikes(at),
@@ -132,7 +134,7 @@ fn a_cluster_may_recover_under_a_fault_and_dip_after_healing() {
     assert_eq!(seen.dip.unwrap().seconds, 5.0);
 }
 
-/// Two of three resets of a soak did not count among the effects of faults.
+/// In a soak test, two of three connection resets were missing from the effects of faults.
 #[test]
 fn a_fault_shorter_than_an_interval_has_the_intervals_dip() {
     let moment = FaultTimes {
@@ -177,7 +179,7 @@ fn an_unobserved_recovery_has_no_time() {
         Some(back(Some(0.0), None, 90.0))
     );
     assert_eq!(never.dip.unwrap().seconds, 120.0);
-    // It is normal for 29 s, then the window ends. p99 was always normal.
+    // Throughput is normal for 29 s, then the window ends. p99 was always normal.
     let short = alone(&slices(126, planted));
     assert_eq!(
         short.throughput.unwrap().healed,
@@ -190,8 +192,8 @@ fn an_unobserved_recovery_has_no_time() {
     );
 }
 
-/// In a shallow dip no second exceeds the noise, and a stretch that begins in it must not count as
-/// normal.
+/// In a shallow dip, no single second exceeds the noise. A period that begins in the dip must not
+/// count as normal.
 #[test]
 fn noise_makes_no_false_time_of_recovery() {
     let mut chance = Chance::new(11);
@@ -205,13 +207,13 @@ fn noise_makes_no_false_time_of_recovery() {
         early += usize::from(healed < 16.0);
         late += usize::from(healed > 24.0);
     }
-    // The true value is 20 s.
+    // The true time of recovery is 20 s.
     assert!(early <= 6 && late <= 30, "{early} {late}");
 }
 
-/// A p99 of 300 operations per second scatters by half. On a real cluster, a slow disk had no
-/// effect. The report said that p99 was not normal, because fifteen seconds before the fault had a
-/// lower median than the thirty seconds after it.
+/// The p99 of 300 operations per second scatters by half. On a real cluster, a slow disk had no
+/// effect. Nevertheless, the report said that p99 was not normal, because fifteen seconds before
+/// the fault had a lower median than the thirty seconds after it.
 #[test]
 fn a_fault_without_effect_is_over_after_a_short_baseline() {
     const FAULT: FaultTimes = FaultTimes {
@@ -231,8 +233,9 @@ fn a_fault_without_effect_is_over_after_a_short_baseline() {
     assert!(left <= 50 && away <= 50, "{left} {away}");
 }
 
-/// At a fixed rate every second before the fault has the same throughput. The series
-/// stays normal if one late second has 5.3 % less. It departs if no operation ends for two seconds.
+/// At a fixed rate, every second before the fault has the same throughput. The series stays normal
+/// if the throughput of one late second is 5.3 % lower. It departs if no operation ends for two
+/// seconds.
 #[test]
 fn one_second_a_little_below_is_no_departure() {
     const FAULT: FaultTimes = FaultTimes {
@@ -273,8 +276,8 @@ fn a_fault_without_enough_baseline_has_no_recovery() {
     assert!(recovery(&[], &[FAULT], LoadSchedule::Closed)[0].before.is_err());
 }
 
-/// Operations at a rate are completed late. Throughput is the same in total, and p99 shows the
-/// delay.
+/// In an open loop, late operations are completed later. Throughput is the same in total, and p99
+/// shows the delay.
 #[test]
 fn at_a_rate_caught_up_work_is_not_lost_and_p99_gives_recovery() {
     let stall = |at: usize| match at {
@@ -343,7 +346,7 @@ fn seconds_of_another_fault_are_excluded_and_end_the_recovery() {
     };
     let bad = |at: usize| (60..80).contains(&at) || (200..215).contains(&at);
     let slices = slices(300, |second| (if bad(second) { 0.5 } else { 1.0 }, 1.0));
-    // They are given out of order, and the third overlaps the second.
+    // The faults are passed out of order, and the third fault overlaps the second.
     let faults = [at(200.0), at(60.0), at(205.0)];
     let seen = recovery(&slices, &faults, LoadSchedule::Closed);
     let before = |at: usize| seen[at].before.as_ref().unwrap();
@@ -393,7 +396,7 @@ fn looks(unreachable: impl Fn(f64) -> f64, stored: f64, delivered: [f64; 2]) -> 
 fn peers_mark_a_node_down_keep_hints_for_it_and_deliver_them() {
     let gone = |from: f64, to: f64| move |at: f64| f64::from(u8::from(at >= from && at < to));
     let watched = NodeReadings::from([
-        // The broken node also sees no other node, so it is not asked.
+        // The broken node cannot reach the other nodes either, so its readings do not count.
         ("node1".to_owned(), looks(gone(61.0, 99.0), 0.0, [0.0, 0.0])),
         (
             "node2".to_owned(),
@@ -441,7 +444,8 @@ fn peers_mark_a_node_down_keep_hints_for_it_and_deliver_them() {
     assert_eq!(streamed(&NodeReadings::new(), &FAULT, 180.0), None);
 }
 
-/// A node that was down has a reading after a long gap, and its rate covers one second of it.
+/// A node that was down has a reading after a long gap, and the rate in that reading covers only
+/// one second.
 #[test]
 fn a_rate_counts_for_the_time_since_the_look_before_it() {
     let looks = Looks {

@@ -11,12 +11,13 @@ use crate::warmup_end::SteadyState;
 use measure::ClientCount;
 use measure::Outcome;
 
-/// V1: operations were offered as scheduled, and on time.
+/// Judges rule V1: the client offered the operations as scheduled, and on time.
 ///
-/// The population must match the schedule, and be sent while the window lasts. Operations sent only
-/// after the window, or never, are a shortfall, regardless of the cause; with a limit in flight,
-/// the target did not keep up. Its latencies are still right, or shown as lower bounds, so the
-/// result only needs care. Lateness that no limit explains is the client's own.
+/// The number of operations must match the schedule, and the client must send them while the window
+/// lasts. Operations that it sent only after the window, or never, are a shortfall, regardless of
+/// the cause. With a limit in flight, the cause is that the target did not keep up. The latencies
+/// are then still right, or shown as lower bounds, so the rule only warns. The client is
+/// responsible for lateness that no limit explains.
 pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(offered) = evidence.offered else {
         let detail =
@@ -32,7 +33,7 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
     let due = window.ended() + window.client[ClientCount::DueNeverSent];
     let due_share = due as f64 / offered.operations;
-    // A random schedule may offer three standard deviations fewer than its mean.
+    // A random schedule may contain up to three standard deviations fewer operations than its mean.
     let chance = if offered.is_random {
         3.0 / offered.operations.sqrt()
     } else {
@@ -71,8 +72,8 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (outcome, detail)
 }
 
-/// Says how many operations were sent and when: the numbers that exceed a limit, or all if none
-/// does.
+/// Describes how many operations were sent and when: the numbers that exceed a limit, or all
+/// numbers if none does.
 fn sent_words(
     window: &Window,
     (sent, scheduled): (u64, f64),
@@ -101,7 +102,7 @@ fn sent_words(
     Statement::join(parts, ", ")
 }
 
-/// Names the operations that were due in the window and not sent in it.
+/// Describes the operations that were due in the window but not sent in it.
 fn not_sent_in_time(window: &Window) -> impl Iterator<Item = Statement> {
     [
         (ClientCount::SentInDrain, Quantity::SentAfterWindow),
@@ -114,7 +115,8 @@ fn not_sent_in_time(window: &Window) -> impl Iterator<Item = Statement> {
     .map(|(quantity, number)| describe::not_sent_in_time(quantity, number))
 }
 
-/// V2: latency from the intended start and service time from the send, for the same operations.
+/// Judges rule V2: the latencies since the intended start and the service times since the send
+/// cover the same operations.
 pub(super) fn two_clocks(evidence: &Evidence) -> RuleResult {
     let window = &evidence.window;
     let [latency, service, _] = window.values_count;
@@ -126,7 +128,8 @@ pub(super) fn two_clocks(evidence: &Evidence) -> RuleResult {
         mean_ms(window.sums_ns[0], latency),
         mean_ms(window.sums_ns[1], service),
     ];
-    // The two histograms round their values to three digits independently.
+    // The two histograms round their values to three digits independently, so small differences are
+    // allowed.
     let ordered = means[0] >= means[1] * 0.998;
     let detail = describe::two_clocks([latency, service], means);
     if latency == service && ordered {
@@ -137,7 +140,7 @@ pub(super) fn two_clocks(evidence: &Evidence) -> RuleResult {
     }
 }
 
-/// V6: every operation is in a histogram, once.
+/// Judges rule V6: every operation is in a histogram exactly once.
 pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     let window = &evidence.window;
     let [latency, service, errors] = window.values_count;
@@ -153,7 +156,8 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     if window.clamped > 0 {
         parts.push(describe::over_an_hour(window.clamped));
     }
-    // A real latency distribution fills many buckets. A distribution that fills three is invented.
+    // A real latency distribution fills many buckets. A distribution that fills only three is
+    // artificial.
     let degenerate = latency >= 1000 && window.buckets_used <= 3;
     if degenerate {
         parts.push(describe::different_latencies(window.buckets_used));
@@ -166,7 +170,7 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     (outcome, Statement::join(parts, "; "))
 }
 
-/// V8: failures are within the budget; a client timeout fails the trial.
+/// Judges rule V8: the number of failures is within the limit. A client timeout fails the trial.
 pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     let (ended, failed) = (window.ended(), window.errors_count());
@@ -178,7 +182,8 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> RuleResu
     }
     let share = failed as f64 / ended as f64;
     let timed_out = limits.timeout_fails && window.errors_of(Outcome::ClientTimeout) > 0;
-    // Failures during a fault or an upgrade are expected; the limit is for an undisturbed target.
+    // Failures during a fault or an upgrade are expected, so the limit applies only to an
+    // undisturbed target.
     let beside = evidence.faults_words();
     let outcome = if beside.is_some() {
         RuleOutcome::Warn
@@ -193,13 +198,14 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> RuleResu
         beside.as_deref(),
         limits.timeout_fails,
     );
-    // The client's error is the last consequence, not the first cause.
+    // The client's error is the last consequence, so causes that the nodes report come first.
     let causes = evidence.causes.iter().map(|cause| cause.as_str().into());
     let parts = std::iter::once(failures).chain(causes);
     (outcome, Statement::join(parts, "; "))
 }
 
-/// V12: the window was long enough, warmed up, without drift, and has the samples for its p99.
+/// Judges rule V12: the window was long enough, after a warm-up, without drift, and has enough
+/// samples for its p99.
 pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     if let Some(why) = &evidence.aborted {
@@ -208,7 +214,8 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
             describe::ended_early(window.seconds, why),
         );
     }
-    // The detail is also the reason of the verdict: the problems, or everything if there are none.
+    // The detail is also the reason of the verdict. So it contains the problems, or everything if
+    // there are no problems.
     let (mut wrong, mut right) = (Vec::new(), Vec::new());
     let mut note = |is_wrong: bool, part: Statement| {
         if is_wrong {
@@ -217,7 +224,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
             right.push(part)
         }
     };
-    // The last interval may end a little early.
+    // The last interval of a window may end a little early.
     let least = limits.window_s.max(evidence.planned_s);
     let short = window.seconds < least * 0.99;
     note(short, describe::window_length(window.seconds, least));
@@ -241,7 +248,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
 }
 
-/// Returns true if throughput drifted over the window or may have, with the words for it.
+/// Returns true if throughput drifted over the window or may have drifted, with a description.
 fn drift_words(window: &Window, limits: &Limits, is_fixed: bool) -> (bool, Statement) {
     let trend = window.trend();
     let limit = limits.drift_share;

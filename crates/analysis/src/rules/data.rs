@@ -1,5 +1,5 @@
-//! V14: data that was read is the data that was written. Covers reads of the window and of a
-//! sample, all rows read back at the end, and the histories of registers.
+//! V14: data that was read is the data that was written. The rule covers reads of the window and of
+//! a sample, all rows read back at the end, and the histories of registers.
 //!
 //! A loss that the configuration allows is not a fault of the run: it is a result, and passes with
 //! its reason. A loss that the configuration excludes invalidates the run.
@@ -11,7 +11,7 @@ use super::statement::Statement;
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
 
-/// V14: reads returned what was written.
+/// Judges rule V14: reads returned what was written.
 pub(super) fn data(evidence: &Evidence) -> RuleResult {
     let promise = evidence.promise.as_ref();
     let weak = evidence.weak_consistency;
@@ -41,7 +41,7 @@ fn reads(
     if checks.checked == 0 {
         return None;
     }
-    // If most rows differ, they come from another source: no server made them so.
+    // If most rows differ, they come from another source, because no server fault could cause that.
     let are_strange = has_strange_rows && checks.wrong >= checks.checked.div_ceil(2);
     let behind = checks.missing + checks.stale + checks.resurrected;
     let (allowed, why) = match promise {
@@ -68,11 +68,11 @@ fn reads(
     Some((outcome, describe::reads(checks, &source, why)))
 }
 
-/// Minimum share of reads without a row at which reads miss the intended data.
+/// Minimum share of reads without a row above which the reads are judged to miss the intended data.
 const NOTHING_SHARE_MAX: f64 = 0.01;
 
-/// Judges reads that found no row although the study states that rows exist: they cost the server
-/// almost nothing.
+/// Judges reads that found no row although the study states that rows exist. Such reads cost the
+/// server almost nothing, so they do not measure the intended load.
 fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<RuleResult> {
     let share = found.nothing as f64 / found.reads.max(1) as f64;
     if share < NOTHING_SHARE_MAX {
@@ -87,7 +87,8 @@ fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<
     Some((outcome, detail))
 }
 
-/// Judges all rows read back: the losses against the promise.
+/// Judges all rows that were read back, by comparing the losses with the promise of the
+/// configuration.
 fn read_back(back: &ReadBack, promise: Option<&Promise>) -> RuleResult {
     let checks = &back.checks;
     let lost = checks.missing + checks.stale + checks.resurrected + checks.too_low;
@@ -124,9 +125,9 @@ fn registers(found: Registers, promise: Option<&Promise>) -> RuleResult {
 /// Judgement of a number of losses.
 struct LossJudgement {
     outcome: RuleOutcome,
-    /// The reason in words; empty without a loss.
+    /// Reason in words. Empty if nothing was lost.
     why: String,
-    /// Number of losses beyond which the rule fails. `None` if it does not fail by losses.
+    /// Number of losses beyond which the rule fails. `None` if losses do not fail the rule.
     limit: Option<f64>,
 }
 
@@ -163,7 +164,8 @@ mod tests {
         back
     }
 
-    /// A number of lost rows, some of them by a write that nothing explains.
+    /// Returns rows of which `lost` are lost. In `unexplained` of these, no failure explains the
+    /// loss.
     fn aged(lost: u64, unexplained: u64) -> ReadBack {
         back(|back| {
             back.checks.missing = lost;

@@ -1,8 +1,8 @@
-//! Evidence for the rules: one plain struct that the study engine fills after a trial.
+//! Evidence for the rules, in one plain struct that the study engine fills after a trial.
 //!
 //! Every field covers the measured window unless its comment states otherwise. `None` means that
-//! the value was not read; the rule is then unknown. The default is a trial about which nothing is
-//! known.
+//! the value was not read; the rule then returns an unknown outcome. The default is a trial about
+//! which nothing is known.
 
 use super::client_evidence::ClientSeen;
 use crate::durability::Promise;
@@ -11,7 +11,7 @@ use crate::warmup_end::SteadyState;
 use measure::interval::CheckCounts;
 use measure::{ClientCounts, Histogram, IntervalConsumer, KindCounts, Outcome, SummedInterval};
 
-/// Maximum number of throughput values that the trend uses.
+/// Maximum number of throughput values that the test for a trend uses.
 const TREND_VALUES_MAX: usize = 300;
 
 /// Evidence of one trial.
@@ -19,48 +19,48 @@ const TREND_VALUES_MAX: usize = 300;
 pub struct Evidence {
     /// Offered rate. `None` in a closed loop.
     pub offered: Option<OfferedLoad>,
-    /// Sums over the window.
+    /// Sums over the measured window.
     pub window: Window,
-    /// Length that the plan requests, s; 0 if a number of operations bounds it.
+    /// Length of the window in the plan, s; 0 if the run ends by a number of operations.
     pub planned_s: f64,
-    /// Why the trial ended early.
+    /// Reason why the trial ended early.
     pub aborted: Option<String>,
-    /// End of an auto warm-up. `None` if its length was fixed by the study.
+    /// End of an automatic warm-up. `None` if the study fixed its length.
     pub warmup: Option<SteadyState>,
-    /// True for the null target: the trial then measures the client.
+    /// True for the null target, with which the trial measures the client.
     pub target_is_null: bool,
-    /// Number of cores that the client's workers had.
+    /// Number of cores of the client's workers.
     pub client_cores: f64,
-    /// True if nodes run on the client's cores too.
+    /// True if nodes also run on the client's cores.
     pub shares_cores: bool,
-    /// Ceiling of the same program on the null target on this machine, op/s, one for each
+    /// Ceilings of the same program on the null target on this machine, op/s, one value for each
     /// measurement.
     pub ceilings_ops_per_s: Vec<f64>,
-    /// Each of several clients. Empty if one process offered the load.
+    /// Evidence on each client, if there are several. Empty if one process offered the load.
     pub clients: Vec<ClientSeen>,
     /// Movement of the machine's clock during the trial.
     pub clock: Option<ClockMove>,
     /// Use of the machine that the client runs on.
     pub machine: Option<MachineUse>,
-    /// Server's counts over the whole trial, or why they cannot be compared. `None` if they were
-    /// not read.
+    /// The server's counts over the whole trial, or the reason why they cannot be compared. `None`
+    /// if they were not read.
     pub server: Option<Result<ServerCounts, String>>,
     /// End of settling.
     pub settle: Option<Settle>,
-    /// Pending compactions over the window, all nodes, in order of time.
+    /// Pending compactions of all nodes over the window, in order of time.
     pub pending_compactions: Option<Vec<f64>>,
-    /// Steadiness of the nodes and hosts.
+    /// Changes of the nodes and hosts during the trial.
     pub environment: Option<Environment>,
     /// Unexpected exceptions on nodes during the trial, one sentence each. `None` if no node
     /// reports them.
     pub exceptions: Option<Vec<String>>,
     /// True if the consistency levels allow a read to miss an acknowledged write (R + W <= RF).
     pub weak_consistency: bool,
-    /// Verified reads: of the window, and of a sample that was read back.
+    /// Reads of the window, and of rows sampled after it, compared with the written data.
     pub checks: CheckCounts,
-    /// True if the rows before the load may be from another tool, another seed or other lengths.
+    /// True if rows from before the load may have another tool, seed or length.
     pub has_strange_rows: bool,
-    /// Reads of rows that the study says exist. `None` if the study does not state that.
+    /// Reads of rows that exist according to the study. `None` without such rows.
     pub found: Option<PresentRows>,
     /// Reads that the workload cannot judge, with the reason: one sentence each.
     pub not_compared: Vec<String>,
@@ -68,22 +68,22 @@ pub struct Evidence {
     pub promise: Option<Promise>,
     /// All rows read back, if the study requests that.
     pub read_back: Option<ReadBack>,
-    /// Histories of registers, if there are any.
+    /// Histories of registers, if the workload has registers.
     pub registers: Option<Registers>,
-    /// Reasons why nodes refused, from their logs and volumes: one sentence each.
+    /// Reasons why nodes rejected requests, from their logs and volumes: one sentence each.
     pub causes: Vec<String>,
     /// Planned faults.
     pub faults: Vec<FaultEvidence>,
-    /// Missing parts of the record: `seed`, `settings of node1`, …. Empty if it is complete.
+    /// Missing parts of the record, such as `seed`. Empty if the record is complete.
     pub not_recorded: Option<Vec<String>>,
-    /// Size of the data and of the memory that can cache it, in bytes, per node.
+    /// Size of the data on a node and of the memory that can cache it, in bytes.
     pub data_and_memory_bytes: Option<(u64, u64)>,
-    /// CPU that the probes used, as a share of one core; 0 when none ran.
+    /// CPU time that the probes used, as a share of one core; 0 if no probe ran.
     pub probes_cpu_share: Option<f64>,
 }
 
 impl Evidence {
-    /// Returns the kinds of the planned faults, if any, each once: `node-stop, rolling-upgrade`.
+    /// Returns the kinds of the planned faults, if any: `node-stop, rolling-upgrade`.
     pub(super) fn faults_words(&self) -> Option<String> {
         let kinds = self.faults.iter().map(|fault| fault.kind.as_str());
         let kinds = Vec::from_iter(std::collections::BTreeSet::from_iter(kinds));
@@ -91,32 +91,32 @@ impl Evidence {
     }
 }
 
-/// Reads of rows that the study says exist.
+/// Reads of rows that exist according to the study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PresentRows {
-    /// Reads that were answered.
+    /// Number of reads that were answered.
     pub reads: u64,
-    /// Reads among them that found no row.
+    /// Number of answered reads that found no row.
     pub nothing: u64,
 }
 
-/// All rows, read back after the trial.
+/// Result of reading all rows back after the trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReadBack {
-    /// Result of comparing the rows.
+    /// Result of comparing the rows with the written data.
     pub checks: CheckCounts,
-    /// Rows that no read could reach.
+    /// Number of rows that no read could reach.
     pub unread: u64,
-    /// Times of lost writes, if an allowed loss is limited in time.
+    /// Lost writes by time, if the time of an allowed loss is limited.
     pub lost: Option<LostWritesByAckTime>,
 }
 
 /// Lost writes by time of acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LostWritesByAckTime {
-    /// Time before a failure within which it may lose writes, s.
+    /// Time before a failure within which an acknowledged write may be lost, in seconds.
     pub within_s: f64,
-    /// Rows with a lost write that was acknowledged outside that time.
+    /// Number of rows with a lost write that was acknowledged outside `within_s`.
     pub unexplained: u64,
     /// Latest time at which the oldest lost write was acknowledged, s since the trial's start line.
     /// `None` if unknown.
@@ -126,11 +126,11 @@ pub struct LostWritesByAckTime {
 /// Result of judging the histories of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
-    /// Number of histories, of one register each.
+    /// Number of histories. Each is the history of one register.
     pub checked: u64,
-    /// Histories that no order of their operations explains.
+    /// Number of histories that no order of their operations explains.
     pub violated: u64,
-    /// Histories for which that could not be decided.
+    /// Number of histories for which the search gave up before a decision.
     pub undecided: u64,
 }
 
@@ -139,29 +139,30 @@ pub struct Registers {
 pub struct ClockMove {
     /// Gain or loss of the wall clock, s.
     pub moved_s: f64,
-    /// Time that passed meanwhile, s.
+    /// Time that passed on the monotonic clock, in seconds.
     pub over_s: f64,
 }
 
 /// Open schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OfferedLoad {
-    /// Operations that were due in the window.
+    /// Number of operations that were due in the window.
     pub operations: f64,
-    /// True if their number is random (Poisson).
+    /// True if the number of operations is random (Poisson).
     pub is_random: bool,
 }
 
 impl OfferedLoad {
-    /// Returns the operations due in a window of `span_s` seconds at a rate. A run that ends by
-    /// number offers `count` operations at most; its window lasts until the last answer. The first
-    /// operation is due when the window begins, so a part of an interval has one too.
+    /// Returns the operations that are due in a window of `span_s` seconds at a rate. A run that
+    /// ends by number offers at most `count` operations, and its window lasts until the last
+    /// answer. The first operation is due at once, so a fraction of an interval also has one
+    /// operation.
     pub fn at_rate(rate: u64, span_s: f64, count: Option<u64>, is_random: bool) -> OfferedLoad {
         let due = rate as f64 * span_s;
         let due = if is_random {
             due
         } else {
-            // A window of whole seconds is not exactly as long in floating point.
+            // In floating point, a window of whole seconds is not exactly that long.
             (due - 1e-6 * due.max(1.0)).ceil()
         };
         OfferedLoad {
@@ -171,8 +172,8 @@ impl OfferedLoad {
     }
 }
 
-/// Use of the machine that the client runs on: means over the window. Unreadable values are absent,
-/// and `unseen` contains the reason.
+/// Use of the machine that the client runs on, as means over the window. Unreadable values are
+/// absent, and `unseen` contains the reason.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineUse {
     /// CPU time as shares of the CPUs that the client may use.
@@ -182,21 +183,21 @@ pub struct MachineUse {
     /// Shares of time in which some task waited for a CPU or a disk, or all tasks waited for memory
     /// (pressure stall information).
     pub pressure: Pressure,
-    /// True if nodes run here that cassay did not start. Their use cannot be distinguished from
-    /// that of other programs.
+    /// True if nodes that cassay did not start run on this machine. Their use cannot be
+    /// distinguished from that of other programs.
     pub has_strange_nodes: bool,
-    /// Why some values could not be read.
+    /// Reason why some values could not be read.
     pub unseen: Option<String>,
 }
 
 /// Shares of the CPUs' time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuUse {
-    /// Used by neither the nodes nor the client.
+    /// CPU time used by neither the nodes nor the client.
     pub others: f64,
-    /// Used by the nodes that cassay started.
+    /// CPU time used by the nodes that cassay started.
     pub nodes: f64,
-    /// Used by all threads of the client's process.
+    /// CPU time used by all threads of the client's process.
     pub client: f64,
     /// Number of CPUs.
     pub cpus: f64,
@@ -205,19 +206,19 @@ pub struct CpuUse {
 /// Pressure stall information, as shares of the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pressure {
-    /// Some task waited for a CPU.
+    /// Share of the time in which some task waited for a CPU.
     pub cpu: Option<f64>,
-    /// Some task waited for a disk.
+    /// Share of the time in which some task waited for a disk.
     pub io: Option<f64>,
-    /// All tasks that could have run waited for memory.
+    /// Share of the time in which all tasks that could have run waited for memory.
     pub memory: Option<f64>,
 }
 
-/// Sums over a run's intervals: of the population, which is every operation that was due in the
-/// measured window, and of the operations that ended within its time. Made by [`Window::push`].
+/// Sums over a run's intervals. Some cover the population: every operation that was due in the
+/// measured window. Others cover the operations that ended within the window.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    /// Length without the drain, s.
+    /// Length of the window without the drain, s.
     pub seconds: f64,
     /// Length of the longest interval, s.
     pub interval_longest_s: f64,
@@ -225,46 +226,46 @@ pub struct Window {
     pub gap_longest_s: f64,
     /// Operations of the population that succeeded, at any time.
     pub ok: u64,
-    /// Operations that succeeded within `seconds`, whenever they were due: the basis of throughput.
+    /// Operations that succeeded within `seconds`, whenever they were due. Basis of throughput.
     pub ok_in_time: u64,
-    /// Operations of the population that failed, by outcome, without zeros.
+    /// Failed operations of the population, by outcome. Outcomes without operations are omitted.
     pub errors: Vec<(Outcome, u64)>,
-    /// Values in the population's latency, service and error histograms.
+    /// Numbers of values in the population's latency, service and error histograms.
     pub values_count: [u64; 3],
-    /// Values in the population's histogram of operations that were not followed to their ends.
+    /// Number of values in the population's histogram of operations with unknown ends.
     pub censored_count: u64,
     /// Sums of latency and of service time, ns.
     pub sums_ns: [f64; 2],
-    /// Latency buckets in use.
+    /// Number of latency buckets that are not empty.
     pub buckets_used: usize,
-    /// Latencies at the histogram's upper bound.
+    /// Number of latencies at the upper bound of the histogram.
     pub clamped: u64,
-    /// Counts of operations before they were sent.
+    /// Counts of operations that had not been sent.
     pub client: ClientCounts,
-    /// Counts over the operations of all kinds.
+    /// Sums of the counts of all kinds of operations.
     pub counts: KindCounts,
     /// CPU time of the workers, ns.
     pub cpu_ns: u64,
     /// Time in which the workers were runnable and had no CPU, ns. `None` if the kernel does not
     /// count it.
     pub wait_ns: Option<u64>,
-    /// Largest delay of a timer on the client's cores, s. `None` if it was not measured.
+    /// Longest delay of a timer on the client's cores, s. `None` if it was not measured.
     pub stall_longest_s: Option<f64>,
     /// Sum of the stalls of the client, s.
     pub stalled_s: f64,
-    /// CPU time of the stall detection, ns.
+    /// CPU time that the stall detection used, ns.
     pub stalls_cpu_ns: u64,
-    /// Longest time without a response while some were awaited, s.
+    /// Longest time without a response while responses were pending, s.
     pub quiet_longest_s: f64,
-    /// Longest such time that ended in each interval, s.
+    /// Longest time without a response that ended in each interval, s.
     pub quiet_s: Vec<f64>,
-    /// Successful operations per second, one value per interval; a fragment joins the one before.
+    /// Successful operations per second in each interval. A short last interval joins another.
     pub ops_per_s: Vec<f64>,
     latency: Option<Histogram>,
-    /// Start and end of the window, monotonic clock.
+    /// Start and end of the window, on the monotonic clock.
     span_ns: Option<(u64, u64)>,
     end_ns: u64,
-    /// Length of the last value of `ops_per_s`, s.
+    /// Length of the interval of the last value of `ops_per_s`, s.
     last_s: f64,
 }
 
@@ -276,7 +277,7 @@ impl Window {
         (to_ns - from_ns) as f64 / 1e9
     }
 
-    /// Adds CPU time, which is compared with the window's length: the drain does not count.
+    /// Adds CPU time. That of the drain does not count, since it is not part of the window.
     fn push_cpu(&mut self, client: &measure::ClientInterval) {
         self.cpu_ns += client.cpu_ns;
         self.stalls_cpu_ns += client.hiccups.cpu_ns;
@@ -285,8 +286,7 @@ impl Window {
         }
     }
 
-    /// Adds stalls and silences. A silence that is observed at the start of the drain began before
-    /// it, and counts with the window.
+    /// Adds stalls and silences. A silence at the start of the drain belongs to the window.
     fn push_silence(&mut self, client: &measure::ClientInterval) {
         if let Some(ns) = client.hiccups.longest_ns() {
             let longest_s = self.stall_longest_s.get_or_insert(0.0);
@@ -298,14 +298,14 @@ impl Window {
         self.quiet_s.push(quiet_s);
     }
 
-    /// Returns the median latency of the successes, s; 0 without any.
+    /// Returns the median latency of the successes, in seconds; 0 without successes.
     pub fn latency_median_s(&self) -> f64 {
         let median_ns = self.latency.as_ref().map_or(0, |all| all.quantile_ns(0.5));
         median_ns as f64 / 1e9
     }
 
-    /// Adds time and throughput. The last interval before load stops can have any length. A
-    /// fragment would weigh as much as a whole second, so it joins the value before.
+    /// Adds time and throughput. The last interval before load stops can have any length. A short
+    /// interval joins the value before, because it would weigh as much as a whole second.
     fn push_time(&mut self, seconds: f64, ok: u64) {
         let is_fragment = seconds < self.interval_longest_s / 2.0;
         self.seconds += seconds;
@@ -324,7 +324,7 @@ impl Window {
         }
     }
 
-    /// Adds the counts of all kinds together.
+    /// Adds the counts of all kinds of operations together.
     fn push_kinds(&mut self, all: &measure::KindInterval) {
         self.ok += all.outcomes_of_population(Outcome::Ok);
         for &outcome in measure::outcome::OUTCOMES.iter().skip(1) {
@@ -353,8 +353,8 @@ impl Window {
         self.counts.add(&all.counts);
     }
 
-    /// Returns the trend of throughput over the window. It uses a few hundred means of neighbours
-    /// at most, since the test takes quadratic time.
+    /// Returns the trend of throughput over the window. Neighbours are joined to a few hundred
+    /// means at most, because the test takes quadratic time.
     pub fn trend(&self) -> Trend {
         let size = self.ops_per_s.len().div_ceil(TREND_VALUES_MAX).max(1);
         let means: Vec<f64> =
@@ -362,8 +362,8 @@ impl Window {
         trend::trend_of_correlated(&means)
     }
 
-    /// Returns the change of throughput over the window, as a share. `None` if it is at most
-    /// `allowed`, or chance.
+    /// Returns the change of throughput over the window, as a share. `None` if the change is at
+    /// most `allowed`, or due to chance.
     pub fn drift(&self, allowed: f64) -> Option<f64> {
         let trend = self.trend();
         trend.matters(allowed).then_some(trend.drift)
@@ -379,12 +379,12 @@ impl Window {
         }
     }
 
-    /// Returns the failed operations of the population.
+    /// Returns the number of failed operations of the population.
     pub fn errors_count(&self) -> u64 {
         self.errors.iter().map(|(_, count)| count).sum()
     }
 
-    /// Returns the operations of the population that ended, regardless of their outcome.
+    /// Returns the number of operations of the population that ended, regardless of their outcome.
     pub fn ended(&self) -> u64 {
         self.ok + self.errors_count()
     }
@@ -434,9 +434,9 @@ pub struct ServerCounts {
     pub source: String,
     /// Reads and writes that the servers coordinated.
     pub server: [u64; 2],
-    /// Reads and writes that were answered, as the client saw it.
+    /// Reads and writes for which the client received an answer.
     pub client: [u64; 2],
-    /// Reads and writes that ended without an answer that tells whether the server executed them
+    /// Reads and writes that ended without an answer that shows whether the server executed them
     /// (client timeouts, lost connections, server errors).
     pub uncertain: u64,
 }
@@ -444,30 +444,30 @@ pub struct ServerCounts {
 /// End of settling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settle {
-    /// Nothing was pending any more.
+    /// No compactions were pending any more.
     Settled,
-    /// The study requested none.
+    /// The study did not request settling.
     NotAsked,
     /// Compactions no longer made progress.
     Stalled,
-    /// The limit came first.
+    /// The time limit was reached first.
     Timeout,
-    /// The target does not report this.
+    /// The target does not report pending compactions.
     Unknown,
 }
 
 /// Changes of the nodes and hosts during the trial.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    /// Settings that differed at the end: `node1 concurrent_reads`.
+    /// Settings that differed at the end, such as `node1 concurrent_reads`.
     pub settings_changed: Vec<String>,
     /// Changes of the schema or the ring, one sentence each.
     pub metadata_changed: Vec<String>,
-    /// Settings that the study requests and a node does not have, one sentence each.
+    /// Settings that the study requests but that are not in effect on a node, one sentence each.
     pub not_in_effect: Vec<String>,
     /// Settings that the study requests and that no node reports, one sentence each.
     pub not_shown: Vec<String>,
-    /// Nodes whose standstills are unknown, since their readings are lost: one sentence each.
+    /// Nodes for which the readings about standstills are lost, one sentence each.
     pub unseen: Vec<String>,
     /// Nodes that had another process at the end.
     pub nodes_restarted: Vec<String>,
@@ -475,7 +475,7 @@ pub struct Environment {
     pub nodes_stopped: Vec<NodeStatePeriod>,
     /// Nodes with threads that waited in the kernel (state D).
     pub nodes_blocked: Vec<NodeStatePeriod>,
-    /// Share of time that the hypervisor gave to other guests.
+    /// Share of CPU time that the hypervisor gave to other guests.
     pub steal_share: Option<f64>,
 }
 
@@ -484,19 +484,19 @@ pub struct Environment {
 pub struct NodeStatePeriod {
     /// Name of the node.
     pub node: String,
-    /// First look that saw it, s since the window began.
+    /// Time of the first reading that showed the state, in seconds since the window began.
     pub from_s: f64,
-    /// Last look that saw it, s since the window began.
+    /// Time of the last reading that showed the state, in seconds since the window began.
     pub to_s: f64,
 }
 
 /// A planned fault.
 #[derive(Clone, Debug)]
 pub struct FaultEvidence {
-    /// Kind of the fault: `node-stop`, ….
+    /// Kind of the fault, such as `node-stop`.
     pub kind: String,
-    /// True if an independent probe saw it. `None` if that is inconclusive.
+    /// True if an independent probe observed the fault. `None` if that is uncertain.
     pub confirmed: Option<bool>,
-    /// True if its target was whole again at the end.
+    /// True if the target of the fault was whole again at the end.
     pub healed: bool,
 }

@@ -1,7 +1,7 @@
-//! Rules about several clients: V3, V4, V5, V18 and V20, each judged by the worst of them.
+//! Rules about several clients: V3, V4, V5, V18 and V20, each judged by the worst of the clients.
 //!
-//! Each client is judged as if it were the only one. Added to that are problems that only several
-//! clients can have: a late start, or unequal work.
+//! Each client is judged as if it were the only one. The rules also check for problems that only
+//! several clients can have: a late start, or unequal work.
 
 use super::client_evidence::{ClientSeen, ClockStep};
 use super::describe::fleet as describe;
@@ -12,7 +12,7 @@ use super::rule_outcome::{RuleOutcome, RuleResult, WeighedJudgement, ratio};
 use super::statement::Statement;
 use std::cmp::Ordering;
 
-/// V3: no client limited the result.
+/// Judges rule V3: no client limited the result.
 pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> RuleResult {
     if evidence.clients.is_empty() {
         return machine::not_the_bottleneck(evidence, limits).judged();
@@ -21,7 +21,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> RuleRe
     worst(unequal(evidence, limits).into_iter().chain(each))
 }
 
-/// V4: every client was there from start to end.
+/// Judges rule V4: every client ran from start to end.
 pub(super) fn present(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let lost: Vec<&str> = evidence.clients.iter().filter_map(|one| one.lost.as_deref()).collect();
     if !lost.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> RuleResult {
     worst(each_alone(evidence, |one| machine::present(one, limits)).chain(throttled))
 }
 
-/// V5: all clients began together, and the offsets of their clocks are known.
+/// Judges rule V5: all clients began together, and the offsets of their clocks are known.
 pub(super) fn together(evidence: &Evidence, limits: &Limits) -> RuleResult {
     if evidence.clients.is_empty() {
         let detail = "one client process: one clock, no start skew";
@@ -50,7 +50,7 @@ pub(super) fn together(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (RuleOutcome::Pass, detail)
 }
 
-/// Returns all reasons why a client was not in step with the others.
+/// Returns all reasons why a client was not synchronized with the others.
 fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<WeighedJudgement> {
     let warned = |value: f64, detail| WeighedJudgement {
         outcome: RuleOutcome::Warn,
@@ -76,7 +76,8 @@ fn farthest(steps: &[ClockStep]) -> Option<ClockStep> {
     steps.iter().copied().max_by(|a, b| a.by_s.abs().total_cmp(&b.by_s.abs()))
 }
 
-/// V18: no other programs used the clients' machines. This machine has better evidence.
+/// Judges rule V18: no other programs used the machines of the clients. This machine is omitted,
+/// because there is better evidence for it.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::undisturbed(evidence, limits);
     let elsewhere = evidence.clients.iter().filter(|client| !client.is_here);
@@ -104,7 +105,8 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
 }
 
-/// V20: the clocks of the machines whose clients set the timestamps of writes were not set.
+/// Judges rule V20: on machines whose clients set the timestamps of writes, the clocks were not
+/// set.
 pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::clock_unset(evidence, limits);
     let set = evidence.clients.iter().filter_map(|client| {
@@ -151,7 +153,7 @@ fn worst(all: impl Iterator<Item = WeighedJudgement>) -> RuleResult {
     WeighedJudgement::worst(all).map_or_else(none, WeighedJudgement::judged)
 }
 
-/// Judges a client that a quota kept from its CPUs, which no other rule sees.
+/// Judges a client to which a quota denied CPU time, which no other rule detects.
 fn throttled(client: &ClientSeen, limits: &Limits) -> Option<WeighedJudgement> {
     let share = client.throttled_s? / client.window.seconds.max(1e-9);
     let detail = describe::throttled(&client.name, share, limits.silence_share);
@@ -160,8 +162,8 @@ fn throttled(client: &ClientSeen, limits: &Limits) -> Option<WeighedJudgement> {
     (judged.outcome != RuleOutcome::Pass).then_some(judged)
 }
 
-/// In a closed loop each worker does as much as its machine allows: a client that does much less
-/// than others is not comparable with them.
+/// Judges unequal work in a closed loop. There, each worker does as much as its machine allows, so
+/// a client that does much less than others is not comparable with them.
 fn unequal(evidence: &Evidence, limits: &Limits) -> Option<WeighedJudgement> {
     if evidence.offered.is_some() {
         return None;
@@ -227,7 +229,7 @@ mod tests {
         .collect()
     }
 
-    /// Returns the problem of the second client.
+    /// Changes the second client, and returns the problem that the rules find.
     fn second(change: impl Fn(&mut ClientSeen)) -> (String, RuleOutcome) {
         let judged = judged(|evidence| change(&mut evidence.clients[1]));
         let [(rule, outcome, detail)] = &judged[..] else {
@@ -270,7 +272,8 @@ mod tests {
         assert_eq!(full, said("V3", Fail));
     }
 
-    /// Two clients that are both over a limit, in either order: the worse one is named.
+    /// Checks that the rule names the worse of two clients that are both over a limit, in either
+    /// order.
     fn worse_is_named(rule: &str, limits: &Limits, make: impl Fn(&mut ClientSeen, f64)) {
         for (first, second, named) in [
             (1.0, 3.0, "client2 (db7)"),

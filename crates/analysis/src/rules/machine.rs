@@ -1,9 +1,10 @@
-//! Rules about the client's process and machine, other programs on it, and its clock: V3, V4, V18,
-//! V20. Also about the silence of the target, which is not the silence of the client: V19.
+//! Rules about the client's process and machine, other programs on the machine, and its clock: V3,
+//! V4, V18, V20. V19 is about silence of the target, which must be distinguished from stalls of the
+//! client.
 //!
-//! Waiting of the client is not all caused by other programs: nodes on the same cores make it wait
-//! too, and that is measured on purpose. So waiting is attributed to other programs by their share
-//! of the CPU time that the workers did not have.
+//! Other programs are not the only reason why the client waits. Nodes on the same cores also make
+//! it wait, and that is part of the measurement. So waiting is attributed to other programs by
+//! their share of the CPU time that the workers did not have.
 
 #[cfg(test)]
 mod tests;
@@ -16,12 +17,14 @@ use super::rule_outcome::{RuleOutcome, RuleResult, WeighedJudgement, below, rati
 use super::statement::Statement;
 use crate::autocorrelation::FEW_INCIDENTS;
 
-/// Length of an interval, s: time beyond it is time without an interval.
+/// Length of an interval, in seconds. Time between intervals in excess of it is time without an
+/// interval.
 const INTERVAL_S: f64 = 1.0;
-/// V19: silence must be longer than a slow operation: this many medians.
+/// V19: minimum length of a silence, in median latencies, so that a slow operation does not count
+/// as silence.
 const QUIET_MEDIANS: f64 = 5.0;
 
-/// V3: the client did not limit the result.
+/// Judges rule V3: the client did not limit the result.
 pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let window = &evidence.window;
     if window.seconds <= 0.0 {
@@ -39,12 +42,12 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
             warn_if(cpu > limits.client_cpu_share),
             used.warning_at(limits.client_cpu_share),
         ),
-        // Only its own work can fill cores of its own.
+        // On cores that no node uses, only the client's own work can use all the CPU time.
         (false, false) => (
             below(cpu, limits.client_full_share),
             used.within(limits.client_full_share),
         ),
-        // It uses what the nodes leave: a high share means nothing.
+        // On shared cores, the client uses what the nodes leave, so a high share means nothing.
         (false, true) => (RuleOutcome::Pass, used),
     };
     let cpu_over = used.limit.map_or(0.0, |limit| ratio(cpu, limit));
@@ -61,7 +64,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
     }
 }
 
-/// Returns a judgement without a number.
+/// Returns a judgement without a weight.
 fn unweighed(outcome: RuleOutcome, detail: impl Into<Statement>) -> WeighedJudgement {
     WeighedJudgement {
         outcome,
@@ -70,7 +73,8 @@ fn unweighed(outcome: RuleOutcome, detail: impl Into<Statement>) -> WeighedJudge
     }
 }
 
-/// Judges how near the ceiling the result is, by the lowest and by the highest ceiling measured.
+/// Judges how near the throughput is to the ceiling, using the lowest and the highest measured
+/// ceiling.
 fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let ceilings: Vec<f64> = evidence
         .ceilings_ops_per_s
@@ -88,7 +92,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let of = |ceiling: f64| below(achieved / ceiling, limits.ceiling_share);
     let is_steady = highest / lowest <= limits.ceiling_spread;
     let (outcome, is_doubtful) = match (of(lowest), of(highest)) {
-        // Both ceilings give the same answer.
+        // The lowest and the highest ceiling lead to the same outcome.
         (worst, best) if worst == best => (worst, false),
         (worst, _) if is_steady => (worst, false),
         _ => (RuleOutcome::Warn, true),
@@ -107,7 +111,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     }
 }
 
-/// V4: the client was there from start to end.
+/// Judges rule V4: the client ran without interruption from start to end.
 pub(super) fn present(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let window = &evidence.window;
     if window.ops_per_s.is_empty() {
@@ -144,12 +148,12 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> WeighedJudgement 
     }
 }
 
-/// Returns the longest time without an interval, s.
+/// Returns the longest time in which no interval was recorded, s.
 fn without_interval_s(window: &Window) -> f64 {
     window.gap_longest_s.max(window.interval_longest_s - INTERVAL_S)
 }
 
-/// V18: the machine belonged to the client, and to the nodes if they run on it.
+/// Judges rule V18: only the client used the machine, and the nodes if they run on it.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(machine) = &evidence.machine else {
         return (RuleOutcome::Unknown, "no probe watched the machine".into());
@@ -172,10 +176,10 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
         let why = unseen.unwrap_or("no reading of the machine fell into the window");
         return (RuleOutcome::Unknown, why.into());
     }
-    // The worst first: the detail is also the reason of the verdict.
+    // The worst result comes first, because the detail is also the reason of the verdict.
     seen.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
     let worst = seen[0].0;
-    // A good result is not a reason.
+    // If any result is bad, the good results are omitted: they are no reason for the verdict.
     let is_said = |(one, _): &RuleResult| worst == RuleOutcome::Pass || *one != RuleOutcome::Pass;
     let parts = seen
         .into_iter()
@@ -185,22 +189,23 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     at_most_warned((worst, Statement::join(parts, "; ")), limits)
 }
 
-/// CPU time of other programs warns and never fails: its effect on client and nodes shows in their
-/// waiting. A window measured while a browser runs is worse, but still a measurement.
+/// Judges the CPU time of other programs. It warns and never fails, because the effect on client
+/// and nodes shows in their waiting. A window measured while a browser runs is worse, but still a
+/// measurement.
 fn cpu_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let cpu = machine.cpu?;
     let detail = describe::cpu_of_others(&cpu, limits.others_cpu_share);
     Some((warn_if(cpu.others >= limits.others_cpu_share), detail))
 }
 
-/// Returns other programs' share of the CPU time that the workers did not have.
+/// Returns the share of other programs in the CPU time that the workers did not have.
 fn share_of_others(cpu: CpuUse, window: &Window) -> f64 {
     let workers = window.cpu_ns as f64 / 1e9 / window.seconds.max(1e-9) / cpu.cpus.max(1.0);
     let rest = cpu.others + cpu.nodes + (cpu.client - workers).max(0.0);
     if rest > 0.0 { cpu.others / rest } else { 0.0 }
 }
 
-/// Judges the time in which the workers waited for a CPU that other programs had.
+/// Judges the time in which the workers waited for a CPU that other programs used.
 fn waiting(evidence: &Evidence, machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let window = &evidence.window;
     let (cpu, wait_ns) = (machine.cpu?, window.wait_ns?);
@@ -211,7 +216,7 @@ fn waiting(evidence: &Evidence, machine: &MachineUse, limits: &Limits) -> Option
 }
 
 /// Judges the time in which any task of this machine, nodes included, waited for a CPU that other
-/// programs had.
+/// programs used.
 fn pressure_of_cpu(
     evidence: &Evidence,
     machine: &MachineUse,
@@ -223,7 +228,7 @@ fn pressure_of_cpu(
     Some((below(for_others, limits.others_pressure_share), detail))
 }
 
-/// For a cause, or for an estimate: warns, and never fails.
+/// Warns and never fails. Used for results that are only a possible cause or an estimate.
 fn warn_if(is_over: bool) -> RuleOutcome {
     if is_over {
         RuleOutcome::Warn
@@ -232,8 +237,8 @@ fn warn_if(is_over: bool) -> RuleOutcome {
     }
 }
 
-/// Judges the disk use of other programs. The kernel writes a process's data later and in its own
-/// name, so this only warns.
+/// Judges the disk use of other programs. The kernel writes the data of a process later and under
+/// the kernel's name, so this only warns.
 fn disk_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let share = machine.disk_others?;
     let is_over = share >= limits.others_disk_share;
@@ -241,8 +246,8 @@ fn disk_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     Some((warn_if(is_over), detail))
 }
 
-/// A machine that is short of memory measures its disk, regardless of which program took the
-/// memory.
+/// Judges the time in which all tasks waited for memory. A machine that is short of memory measures
+/// the speed of its disk, regardless of which program used the memory.
 fn pressure_of_memory(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let share = machine.pressure.memory?;
     let is_over = share >= limits.memory_pressure_share;
@@ -250,7 +255,8 @@ fn pressure_of_memory(machine: &MachineUse, limits: &Limits) -> Option<RuleResul
     Some((warn_if(is_over), detail))
 }
 
-/// On a machine that is declared as shared, other programs do not invalidate a trial.
+/// Limits a result to a warning on a machine that is declared as shared, because other programs do
+/// not invalidate its trials.
 pub(super) fn at_most_warned((outcome, detail): RuleResult, limits: &Limits) -> RuleResult {
     if limits.shared_machine {
         (outcome.min(RuleOutcome::Warn), detail.without_failing())
@@ -259,9 +265,9 @@ pub(super) fn at_most_warned((outcome, detail): RuleResult, limits: &Limits) -> 
     }
 }
 
-/// V19: the target answered throughout. A silence is a result, and a rare one: this window cannot
-/// tell how often it comes. At 2 % of the window, twice as many operations of an open loop fall
-/// into it as are above p99. Then p99 describes this silence alone.
+/// Judges rule V19: the target answered throughout. A silence is a rare result: one window cannot
+/// show how often silences occur. If the silence takes 2 % of the window, twice as many operations
+/// of an open loop fall into it as are above p99. Then p99 describes only this silence.
 pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     if window.ended() == 0 {
@@ -278,7 +284,7 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
         let detail = silence.and(": the target's answers take this long");
         return (RuleOutcome::Pass, detail);
     }
-    // A client that stalled has itself heard nothing.
+    // A client that stalled could not receive any answer during the stall.
     if window.stall_longest_s.unwrap_or(0.0) >= quiet_s / 2.0 {
         let detail = silence.and(": the client itself stalled at that time (V4)");
         return (RuleOutcome::Pass, detail);
@@ -292,9 +298,9 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (RuleOutcome::Warn, detail)
 }
 
-/// V20: the machine's clock was not set. Writes are ordered by their timestamps: after a step back,
-/// a write may lose against an earlier one. A disciplined clock is moved by up to 0.5 ms each
-/// second (`ntpd`), which is not a step.
+/// Judges rule V20: the machine's clock was not set. Timestamps determine the order of writes:
+/// after a step back, a write may lose against an earlier one. Time synchronization moves a clock
+/// by up to 0.5 ms each second (`ntpd`), which is not a step.
 pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(clock) = evidence.clock else {
         return (

@@ -1,6 +1,6 @@
-//! Numbers behind the rules: a quantity with its value, its limits and its place.
+//! Numbers behind the rules. Each is a quantity with its value, its limits and its place.
 //!
-//! A rule states each of them in its sentence. Values and limits are those of the sentence, in one
+//! A rule states each number in its sentence. Values and limits are those of the sentence, in one
 //! unit for each quantity.
 
 measure::word_enum! {
@@ -11,31 +11,31 @@ measure::word_enum! {
         SentInWindow = "sent_in_window",
         /// V1: operations that were sent over 1 ms late ÷ scheduled operations.
         SentLate = "sent_late",
-        /// V1: operations that waited for a free slot in flight.
+        /// V1: number of operations that waited for a free slot in flight.
         WaitedForSlot = "waited_for_slot",
-        /// V1: operations that were due in the window and sent after it.
+        /// V1: number of operations that were due in the window but sent after it.
         SentAfterWindow = "sent_after_window",
-        /// V1: operations that the client gave up before the send.
+        /// V1: number of operations that the client gave up before it sent them.
         GivenUp = "given_up",
-        /// V1: operations that were due in the window and never sent.
+        /// V1: number of operations that were due in the window but never sent.
         NeverSent = "never_sent",
         /// V2: mean latency.
         LatencyMean = "latency_mean",
         /// V2: mean service time.
         ServiceMean = "service_mean",
-        /// V3: CPU time of the workers ÷ time of the cores that they had.
+        /// V3: CPU time of the workers ÷ available time of their cores.
         ClientCpu = "client_cpu",
         /// V3: throughput ÷ lowest ceiling.
         OfCeiling = "of_ceiling",
         /// V3: highest ceiling ÷ lowest ceiling.
         CeilingSpread = "ceiling_spread",
-        /// V3: share by which a worker of this client did less than one of the fastest client.
+        /// V3: share by which a worker of this client did less than a worker of the fastest client.
         LessThanFastest = "less_than_fastest",
         /// V4: longest stall of the client, or longest time without an interval.
         StallLongest = "stall_longest",
         /// V4: sum of the stalls of the client in the window.
         Stalled = "stalled",
-        /// V4: time in which a quota kept the client from its CPUs ÷ window.
+        /// V4: time in which a quota denied CPU time to the client ÷ window.
         Throttled = "throttled",
         /// V5: delay with which a client learned of the start line.
         StartLate = "start_late",
@@ -43,70 +43,71 @@ measure::word_enum! {
         ClockError = "clock_error",
         /// V5, V20: step of a client's clock, forwards or backwards.
         ClockStep = "clock_step",
-        /// V6: values in the histogram of latencies.
+        /// V6: number of values in the histogram of latencies.
         Latencies = "latencies",
-        /// V6: values in the histogram of service times.
+        /// V6: number of values in the histogram of service times.
         ServiceTimes = "service_times",
-        /// V6: values in the histogram of failed operations.
+        /// V6: number of values in the histogram of failed operations.
         ErrorTimes = "error_times",
-        /// V6: operations that are only known to have lasted at least some time.
+        /// V6: number of operations whose latency is only known as a lower bound.
         LowerBounds = "lower_bounds",
-        /// V6: latencies of over an hour, which count as one hour.
+        /// V6: number of latencies of over an hour, which count as one hour.
         OverAnHour = "over_an_hour",
-        /// V6: latencies that differ from each other, if there are suspiciously few.
+        /// V6: number of different latencies, if suspiciously few.
         DifferentLatencies = "different_latencies",
-        /// V7: difference of the counts of server and client ÷ count of the client.
+        /// V7: difference between the counts of server and client ÷ count of the client.
         CountDifference = "count_difference",
         /// V8: failed operations ÷ operations that ended.
         FailedOperations = "failed_operations",
-        /// V8: operations that the client gave up waiting for.
+        /// V8: number of operations that the client stopped waiting for.
         ClientTimeouts = "client_timeouts",
-        /// V10: mean of the pending compactions in the last third of the window. The limit follows
-        /// from the first third.
+        /// V10: mean number of pending compactions in the last third of the window. The limit
+        /// follows from the first third.
         PendingAtEnd = "pending_at_end",
-        /// V11: nodes whose process was another one at the end.
+        /// V11: number of nodes that had another process at the end.
         RestartedNodes = "restarted_nodes",
-        /// V11: time from the first to the last look that saw a node's process stopped.
+        /// V11: time from the first to the last reading that showed a node's process as stopped.
         NodeStopped = "node_stopped",
-        /// V11: time from the first to the last look that saw a node's threads blocked.
+        /// V11: time from the first to the last reading that showed a node's threads as blocked.
         NodeBlocked = "node_blocked",
         /// V11: CPU time that the hypervisor gave to other guests ÷ CPU time.
         StolenCpu = "stolen_cpu",
         /// V12: length of the measured window. Its limit is a minimum.
         WindowLength = "window_length",
-        /// V12: successful operations. Its limit is a minimum.
+        /// V12: number of successful operations. Its limit is a minimum.
         Successes = "successes",
         /// V12: change of throughput over the window ÷ its median.
         ThroughputDrift = "throughput_drift",
-        /// V14: compared reads that found no row although one exists.
+        /// V14: number of compared reads that found no row although one exists.
         MissingReads = "missing_reads",
-        /// V14: compared reads that returned an earlier value.
+        /// V14: number of compared reads that returned an earlier value.
         StaleReads = "stale_reads",
-        /// V14: compared reads that returned a value that was never right.
+        /// V14: number of compared reads that returned a value that was never written.
         WrongReads = "wrong_reads",
-        /// V14: compared reads that returned a deleted row.
+        /// V14: number of compared reads that returned a deleted row.
         ResurrectedReads = "resurrected_reads",
-        /// V14: reads that found no row ÷ reads of rows that exist by the study.
+        /// V14: reads that found no row ÷ reads of rows that exist according to the study.
         ReadsOfNothing = "reads_of_nothing",
-        /// V14: rows read back that are lost.
+        /// V14: number of rows read back whose writes were lost.
         LostRows = "lost_rows",
-        /// V14: rows read back with a loss that was acknowledged too long before a failure.
+        /// V14: number of rows read back with a lost write that was acknowledged too long before a
+        /// failure.
         UnexplainedRows = "unexplained_rows",
-        /// V14: rows read back with an earlier value.
+        /// V14: number of rows read back with an earlier value.
         StaleRows = "stale_rows",
-        /// V14: rows read back that were deleted.
+        /// V14: number of rows read back that were deleted but exist again.
         ResurrectedRows = "resurrected_rows",
-        /// V14: rows read back with a value that was never right.
+        /// V14: number of rows read back with a value that was never written.
         WrongRows = "wrong_rows",
-        /// V14: rows read back whose counters are too low.
+        /// V14: number of rows read back whose counters are too low.
         LowCounters = "low_counters",
-        /// V14: rows read back whose counters are too high.
+        /// V14: number of rows read back whose counters are too high.
         HighCounters = "high_counters",
-        /// V14: rows that no read could reach.
+        /// V14: number of rows that no read could reach.
         UnreadRows = "unread_rows",
-        /// V14: registers that are not linearizable.
+        /// V14: number of registers that are not linearizable.
         ViolatedRegisters = "violated_registers",
-        /// V14: registers of which it is undecided if they are linearizable.
+        /// V14: number of registers for which linearizability could not be decided.
         UndecidedRegisters = "undecided_registers",
         /// V16: size of the data ÷ memory of a node.
         DataPerMemory = "data_per_memory",
@@ -114,15 +115,15 @@ measure::word_enum! {
         ProbesCpu = "probes_cpu",
         /// V18: CPU time of other programs ÷ time of the CPUs that the client may use.
         OthersCpu = "others_cpu",
-        /// V18: time in which a worker waited for a CPU that other programs had ÷ window.
+        /// V18: time in which a worker waited for a CPU that other programs used ÷ window.
         WorkersWaited = "workers_waited",
-        /// V18: time in which some task waited for a CPU that other programs had ÷ window.
+        /// V18: time in which some task waited for a CPU that other programs used ÷ window.
         TasksWaited = "tasks_waited",
         /// V18: time in which a disk was busy for other programs ÷ window.
         DiskOfOthers = "disk_of_others",
         /// V18: time in which all tasks waited for memory ÷ window.
         MemoryWaited = "memory_waited",
-        /// V19: longest time without an answer although some were awaited.
+        /// V19: longest time without an answer while answers were pending.
         QuietLongest = "quiet_longest",
         /// V20: movement of the machine's clock against its monotonic clock.
         ClockMoved = "clock_moved",
@@ -130,7 +131,7 @@ measure::word_enum! {
 }
 
 impl Quantity {
-    /// Returns the unit of its values and limits. A `share` is of 1.
+    /// Returns the unit of the values and limits. A `share` of 1 is 100 %.
     pub const fn unit(self) -> &'static str {
         use Quantity::*;
         match self {
@@ -157,7 +158,7 @@ impl Quantity {
         }
     }
 
-    /// Returns true if its limits are minima; other limits are maxima.
+    /// Returns true if the limits of the quantity are minima; other limits are maxima.
     pub const fn has_minimum(self) -> bool {
         matches!(
             self,
@@ -169,16 +170,16 @@ impl Quantity {
 /// A number behind a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// Measured quantity.
+    /// Quantity that was measured.
     pub quantity: Quantity,
-    /// Value, in the unit of the quantity. Its limits hold for the absolute value.
+    /// Value, in the unit of the quantity. The limits apply to its absolute value.
     pub value: f64,
-    /// Limit that the sentence states: the one to warn, or else the one to fail. `None` if the rule
-    /// has none for this value.
+    /// Limit that the sentence states: the limit to warn if there is one, or else the limit to
+    /// fail. `None` if the rule has no limit for this value.
     pub limit: Option<f64>,
-    /// Limit from which on the rule fails. `None` if it does not fail by this value alone.
+    /// Limit at which the rule fails. `None` if this value alone does not fail the rule.
     pub fail_limit: Option<f64>,
-    /// Client, node or kind of operation. `None` for the whole trial.
+    /// Client, node or kind of operation that the value belongs to. `None` for the whole trial.
     pub place: Option<String>,
 }
 
@@ -216,12 +217,12 @@ impl Measurement {
         }
     }
 
-    /// Adds the limit to fail, before which the rule does not warn by this value.
+    /// Adds a limit to fail. There is no lower limit at which this value would cause a warning.
     pub(super) fn failing_at(self, limit: f64) -> Measurement {
         self.within([limit, limit])
     }
 
-    /// Adds the client, node or kind of operation.
+    /// Adds the client, node or kind of operation that the value belongs to.
     pub(super) fn at(self, place: impl Into<String>) -> Measurement {
         Measurement {
             place: Some(place.into()),
@@ -229,7 +230,8 @@ impl Measurement {
         }
     }
 
-    /// Returns true if the value has reached the limit that the sentence states; 0 reaches none.
+    /// Returns true if the value has reached the limit that the sentence states. A value of 0 never
+    /// reaches a limit.
     pub fn is_beyond_limit(&self) -> bool {
         let value = self.value.abs();
         self.limit.is_some_and(|limit| {

@@ -1,10 +1,10 @@
 //! The validity rules V1 to V21, which decide whether a trial can be used.
 //!
-//! Each rule results in pass, warn, fail or unknown, with the numbers and the limits: as data, and
-//! in a sentence that `describe` makes of them. Any fail makes
-//! the trial *invalid* (kept, never compared), any warn makes it *suspect*. An unknown result is
-//! listed and costs nothing, since a rule without evidence must not accuse. The limits are
-//! proposals of this project (see [`Limits`]), not laws, and the same in every study.
+//! Each rule results in pass, warn, fail or unknown. Its numbers and limits are available as data,
+//! and in a sentence that `describe` builds from them. Any fail makes the trial *invalid* (kept,
+//! never compared), any warn makes it *suspect*. An unknown result is listed but does not affect
+//! the verdict, because missing evidence does not show a problem. The limits are proposals of this
+//! project (see [`Limits`]), not laws, and the same in every study.
 
 mod client;
 mod client_evidence;
@@ -35,16 +35,16 @@ use rule_outcome::RuleResult;
 use std::cmp::Reverse;
 use std::fmt;
 
-/// Result of one rule. As text it is `V12: 4.0 s measured (at least 5 s)`.
+/// Result of one rule. As text, it looks like `V12: 4.0 s measured (at least 5 s)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// `V1` to `V21`.
+    /// Name of the rule, from `V1` to `V21`.
     pub id: &'static str,
     /// Outcome of the rule.
     pub outcome: RuleOutcome,
-    /// Observation and limit: one sentence without a full stop.
+    /// Observation and limit, as one sentence without a full stop.
     pub detail: String,
-    /// Numbers of the detail. Those beyond their limits come first.
+    /// Numbers in the detail. Those beyond their limits come first.
     pub measured: Vec<Measurement>,
 }
 
@@ -69,8 +69,8 @@ measure::word_enum! {
 }
 
 impl Verdict {
-    /// Returns the worst of several verdicts. Without any it is invalid: a run without a finished
-    /// trial shows nothing.
+    /// Returns the worst of several verdicts. Without verdicts, it returns invalid, because a run
+    /// without a finished trial shows nothing.
     pub fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         verdicts.into_iter().max().unwrap_or(Verdict::Invalid)
     }
@@ -81,7 +81,7 @@ impl Verdict {
 pub struct Judgement {
     /// Verdict on the trial.
     pub verdict: Verdict,
-    /// All rules, in order.
+    /// Results of all rules, in order.
     pub rules: Vec<Rule>,
 }
 
@@ -98,7 +98,7 @@ impl Judgement {
 
 type Judge = fn(&Evidence, &Limits) -> RuleResult;
 
-/// Every rule: its name, its title, and its judge.
+/// Every rule, with its name, its title, and the function that judges it.
 const RULES: [(&str, &str, Judge); 21] = [
     ("V1", "The client sent the load on time", client::schedule),
     (
@@ -167,8 +167,8 @@ const RULES: [(&str, &str, Judge); 21] = [
     }),
 ];
 
-/// All rules by seriousness, the most serious first. The groups are lost or wrong data, a target in
-/// a wrong state, the machine, the client that a busy machine delays, and the way of measuring.
+/// Names of all rules, the most serious first. The order is: lost or wrong data, a target in a
+/// wrong state, the machine, the client that a busy machine delays, and the way of measuring.
 const BY_SERIOUSNESS: [&[&str]; 5] = [
     &["V14"],
     &["V13", "V21", "V8", "V19", "V11", "V9", "V10", "V7"],

@@ -6,12 +6,12 @@ measure::word_enum! {
     /// Outcome of one rule.
     #[derive(Default, PartialOrd, Ord)]
     pub enum RuleOutcome {
-        /// The rule has no evidence.
+        /// The rule has no evidence to judge.
         #[default]
         Unknown = "unknown",
-        /// The rule holds.
+        /// The trial satisfies the rule.
         Pass = "pass",
-        /// The result needs care.
+        /// The result may be used with care.
         Warn = "warn",
         /// The result may not be used.
         Fail = "fail",
@@ -32,7 +32,7 @@ pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> RuleOutcome {
     }
 }
 
-/// A judgement with its weight, so that the worst of several can be found.
+/// A judgement with a weight, so that the worst of several judgements can be found.
 #[derive(Clone, Debug)]
 pub(super) struct WeighedJudgement {
     /// Outcome of the judgement.
@@ -44,7 +44,8 @@ pub(super) struct WeighedJudgement {
 }
 
 impl WeighedJudgement {
-    /// Judges a number that should stay below two limits. Its weight is by the first of them.
+    /// Judges a number that should stay below two limits. The weight of the judgement is the number
+    /// ÷ the first limit.
     pub(super) fn below(value: f64, limits: [f64; 2], detail: Statement) -> WeighedJudgement {
         WeighedJudgement {
             outcome: below(value, limits),
@@ -53,8 +54,8 @@ impl WeighedJudgement {
         }
     }
 
-    /// Returns the worst of several. Of those with the worst outcome, it is the one farthest over
-    /// its limit. The first one wins a tie.
+    /// Returns the worst of several judgements. Among those with the worst outcome, it returns the
+    /// one farthest over its limit, and the first one in case of a tie.
     pub(super) fn worst(
         all: impl IntoIterator<Item = WeighedJudgement>,
     ) -> Option<WeighedJudgement> {

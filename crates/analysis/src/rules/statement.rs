@@ -1,4 +1,4 @@
-//! A sentence of a rule with its numbers.
+//! A sentence of a rule, together with its numbers.
 
 use super::measurement::Measurement;
 
@@ -7,7 +7,7 @@ use super::measurement::Measurement;
 pub(super) struct Statement {
     /// Sentence without a full stop.
     pub words: String,
-    /// Numbers of the sentence, in its order.
+    /// Numbers in the sentence, in the order in which the sentence states them.
     pub measured: Vec<Measurement>,
 }
 
@@ -64,7 +64,7 @@ impl Statement {
         }
     }
 
-    /// Removes the limits to fail: the rule only warns.
+    /// Removes the limits to fail, so that the rule only warns.
     pub(super) fn without_failing(self) -> Statement {
         let warned = |one: Measurement| Measurement {
             fail_limit: None,

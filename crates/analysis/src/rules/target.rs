@@ -8,11 +8,12 @@ use super::rule_outcome::{RuleOutcome, RuleResult, below};
 use super::statement::Statement;
 use crate::autocorrelation;
 
-/// V7: operations of other clients that the server may have counted: the control session's own
-/// queries and the drivers of other users. Without it a short trial could not pass.
+/// V7: operations of other clients that the server may have counted, such as queries of cassay's
+/// control session and of other users' drivers. Without this allowance, a short trial could not
+/// pass.
 const FOREIGN_OPERATIONS: u64 = 50;
 
-/// V7: the server counted what the client counted.
+/// Judges rule V7: the server counted what the client counted.
 pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let counts = match &evidence.server {
         Some(Ok(counts)) => counts,
@@ -51,7 +52,7 @@ pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (worst, detail)
 }
 
-/// V9: the data was at rest, or the study did not require that.
+/// Judges rule V9: no compactions were pending before the trial, or the study did not require that.
 pub(super) fn settled(evidence: &Evidence) -> RuleResult {
     let (outcome, detail) = match evidence.settle {
         _ if evidence.target_is_null => (RuleOutcome::Pass, "null target: it stores no data"),
@@ -77,9 +78,9 @@ pub(super) fn settled(evidence: &Evidence) -> RuleResult {
     (outcome, detail.into())
 }
 
-/// V10: a backlog that grows is work put off, not done.
+/// Judges rule V10: the backlog did not grow. A growing backlog is work that is only postponed.
 pub(super) fn sustainable(evidence: &Evidence) -> RuleResult {
-    /// A few pending compactions come and go.
+    /// A few pending compactions come and go, so they are allowed.
     const GROWTH_MIN: f64 = 5.0;
     if evidence.target_is_null {
         return (RuleOutcome::Pass, "null target: it defers no work".into());
@@ -112,7 +113,8 @@ pub(super) fn sustainable(evidence: &Evidence) -> RuleResult {
     (outcome, detail)
 }
 
-/// V11: the same nodes with the same settings, on machines of their own.
+/// Judges rule V11: the trial ran on the same nodes with the same settings, on machines that they
+/// did not share.
 pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(environment) = &evidence.environment else {
         return (
@@ -146,7 +148,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
             ", ",
         ));
     }
-    // A fault may be a change of the metadata.
+    // The fault may be the cause of a change in the metadata.
     if !environment.metadata_changed.is_empty() && evidence.faults.is_empty() {
         outcome = outcome.max(RuleOutcome::Warn);
         let heading = "the cluster's metadata changed";
@@ -172,7 +174,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
         if unseen.is_empty() {
             continue;
         }
-        // The settings could not be read, which accuses of nothing and proves nothing.
+        // The settings could not be read, so there is no evidence of a change or of its absence.
         if outcome == RuleOutcome::Pass {
             outcome = RuleOutcome::Unknown;
         }
@@ -181,7 +183,8 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (outcome, Statement::join(parts, "; "))
 }
 
-/// Returns the nodes that did not run though their processes existed. Faults stop nodes on purpose.
+/// Returns the nodes that did not run although their processes existed. Nodes that faults stop on
+/// purpose are excluded.
 fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<RuleResult> {
     if !evidence.faults.is_empty() {
         return Vec::new();
@@ -202,7 +205,7 @@ fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<RuleResult
     all
 }
 
-/// V13: the planned faults were injected, and their targets are whole again.
+/// Judges rule V13: the planned faults were injected, and their targets are whole again.
 pub(super) fn faults(evidence: &Evidence) -> RuleResult {
     if evidence.faults.is_empty() {
         return (RuleOutcome::Pass, "no fault was planned".into());
@@ -222,7 +225,7 @@ pub(super) fn faults(evidence: &Evidence) -> RuleResult {
     (outcome, Statement::join(parts, ", "))
 }
 
-/// V15: everything needed to repeat the trial is on record.
+/// Judges rule V15: the record contains everything needed to repeat the trial.
 pub(super) fn recorded(evidence: &Evidence) -> RuleResult {
     match evidence.not_recorded.as_deref() {
         None => (
@@ -238,7 +241,7 @@ pub(super) fn recorded(evidence: &Evidence) -> RuleResult {
     }
 }
 
-/// V16: how the data compares with the memory that can cache it.
+/// Judges rule V16, which compares the size of the data with the memory that can cache it.
 pub(super) fn caching(evidence: &Evidence) -> RuleResult {
     match evidence.data_and_memory_bytes {
         _ if evidence.target_is_null => {
@@ -255,7 +258,7 @@ pub(super) fn caching(evidence: &Evidence) -> RuleResult {
     }
 }
 
-/// V21: no node had an unexpected exception.
+/// Judges rule V21: no node had an unexpected exception.
 pub(super) fn exceptions(evidence: &Evidence) -> RuleResult {
     if evidence.target_is_null {
         return (
@@ -278,7 +281,7 @@ pub(super) fn exceptions(evidence: &Evidence) -> RuleResult {
     (outcome, describe::exceptions(met, faults.as_deref()))
 }
 
-/// V17: the probes cost little.
+/// Judges rule V17: the probes used little CPU time.
 pub(super) fn probes(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(share) = evidence.probes_cpu_share else {
         return (
@@ -302,7 +305,7 @@ mod tests {
     use super::*;
     use crate::rules::FaultEvidence;
 
-    /// A process that is stopped is the same process.
+    /// A process that was stopped is still the same process, so the node did not restart.
     #[test]
     fn a_stalled_node_is_named_unless_a_fault_was_injected() {
         let spell = |node: &str, from_s, to_s| NodeStatePeriod {
@@ -338,7 +341,7 @@ mod tests {
         assert_eq!(outcome, RuleOutcome::Pass);
     }
 
-    /// Another user creates a table, and a node throws an uncaught exception; both are expected
+    /// Another user creates a table, and a node throws an uncaught exception. Both are expected
     /// during a fault.
     #[test]
     fn metadata_changes_and_exceptions_count_only_without_faults() {
@@ -376,7 +379,7 @@ mod tests {
         assert_eq!(exceptions(&evidence).0, RuleOutcome::Unknown);
     }
 
-    /// Nothing was shown, and the rule passed.
+    /// If no node reports a setting, the rule must not pass. In an earlier version, it passed.
     #[test]
     fn an_unshown_setting_is_no_pass_and_hides_no_failure() {
         let v11 = |not_in_effect: &[&str]| {

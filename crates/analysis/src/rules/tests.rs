@@ -15,7 +15,7 @@ mod words;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Second `index` of a trial: `count` operations of 1 ms, some failed.
+/// Returns second `index` of a trial, with `count` operations of 1 ms, of which some failed.
 fn second(index: u64, count: u64, failed: &[(Outcome, u64)]) -> Interval {
     let mut kind = KindInterval::default();
     for n in 0..count {
@@ -48,7 +48,7 @@ fn window(failed: &[(Outcome, u64)]) -> Window {
     window
 }
 
-/// Evidence of a good short run on a laptop.
+/// Returns the evidence of a good short run on a laptop.
 pub(super) fn healthy() -> Evidence {
     Evidence {
         window: window(&[]),
@@ -73,8 +73,7 @@ pub(super) fn healthy() -> Evidence {
     }
 }
 
-/// Judges healthy evidence after one change. Returns the verdict and the rules that are neither
-/// passed nor unknown.
+/// Judges healthy evidence after one change. Returns the verdict, and the rules that warn or fail.
 pub(super) fn after(
     change: impl FnOnce(&mut Evidence),
 ) -> (Verdict, Vec<(&'static str, RuleOutcome)>) {

@@ -1,30 +1,30 @@
 //! Fits curves through the points of a scale-up, and chooses the best by AICc.
 //!
-//! All curves use the same points, so that they can be compared: those whose number of units on
-//! each socket is known. A curve needs at least two points more than it has coefficients, not
-//! counting its scale: with as many, any curve fits.
+//! All curves use the same points, so that they can be compared. These are the points whose number
+//! of units on each socket is known. A curve needs at least two points more than it has
+//! coefficients, not counting the scale. With fewer points, any curve fits.
 //!
 //! Intervals of coefficients come from the growth of the squares of all trials when one coefficient
 //! has another value. This treats the trials of a block as independent, apart from the block's
 //! level. But the distance of a place from the curve is the same in every block. So the module also
 //! computes the interval with places as the observations, and uses the wider ends. With trials
-//! alone, intervals contained the truth for 54 of 100 simulated machines (places 1 % off their law,
-//! five blocks of 0.3 % noise). With five blocks or more, the module also resamples whole blocks,
-//! which may widen the interval.
+//! alone, intervals contained the true value for 54 of 100 simulated machines (places 1 % off their
+//! law, five blocks of 0.3 % noise). With five blocks or more, the module also resamples whole
+//! blocks, which may widen the interval.
 //!
 //! Curves are compared by AICc (Akaike 1974 with the correction of Hurvich and Tsai 1989). A trial
-//! is one observation, and each block has its own level. Blocks also show the noise. If the points
-//! are off the best curve by more than their noise, trials do not show which curve is better. Then
-//! no curve is the best. With n trials and k fitted numbers (coefficients, levels, noise), AICc = n
-//! ln(squares ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves within 2 of the best count as equally
-//! good (Burnham and Anderson 2002, "Model selection and multimodel inference", 2.6).
+//! is one observation, and each block has a separate level. If the points are off the best curve by
+//! more than the noise between blocks, trials do not show which curve is better. Then no curve is
+//! the best. With n trials and k fitted numbers (coefficients, levels, noise), AICc = n ln(squares
+//! ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves within 2 of the best count as equally good (Burnham
+//! and Anderson 2002, "Model selection and multimodel inference", 2.6).
 
 use super::models::{Amdahl, Model, TwoLevel};
 use super::{MachineSize, Point};
 use crate::curves::{self, BLOCKS_MIN, Law, NONE_MAX, OFF_MAX, Peak};
 use crate::least_squares::{self, Curve, FixedCoefficients, Noise, Observations, SeriesByPoint};
 
-/// A place, and its throughput by block.
+/// Places on the axis of a curve, each with its throughput by block.
 type FitPoint<A> = (A, Vec<Option<f64>>);
 
 /// Distance in AICc within which curves count as equally good.
@@ -33,22 +33,22 @@ pub const RIVALS_WITHIN: f64 = 2.0;
 /// A curve through the points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// Law that was fitted.
+    /// Model that was fitted.
     pub model: Model,
-    /// x1: throughput of one unit according to the curve, op/s.
+    /// Throughput of one unit (x1) according to the curve, op/s.
     pub x1: f64,
-    /// Its coefficients, in the order of [`Model::coefficients`].
+    /// Coefficients of the curve, in the order of [`Model::coefficients`].
     pub coefficients: Vec<Coefficient>,
-    /// Number of points that it uses.
+    /// Number of points that the fit uses.
     pub points: usize,
-    /// True if blocks were resampled for its intervals.
+    /// True if blocks were resampled for the intervals of the coefficients.
     pub from_blocks: bool,
     /// Root mean square of ln (measured ÷ curve).
     pub off: f64,
-    /// True if the points are off the curve by more than their noise.
+    /// True if the points deviate from the curve by more than their noise.
     pub beyond_noise: bool,
-    /// Like `off`, but for each point with a curve through the other points. `None` if these give
-    /// no curve.
+    /// Like `off`, but each point is compared with a curve through the other points. `None` if no
+    /// curve can be fitted to the other points.
     pub left_out_off: Option<f64>,
     /// AICc of the curve. `None` with too few trials.
     pub aicc: Option<f64>,
@@ -60,19 +60,19 @@ pub struct Fit {
 /// A coefficient of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficient {
-    /// Its name in records.
+    /// Name of the coefficient in records.
     pub name: &'static str,
-    /// Its value.
+    /// Value of the coefficient.
     pub value: f64,
-    /// Its 95 % confidence interval, if any.
+    /// 95 % confidence interval of the coefficient, if there is one.
     pub ci95: Option<[f64; 2]>,
-    /// True if the fit holds it at 0, because the points cannot distinguish it from another
-    /// coefficient.
+    /// True if the fit keeps the coefficient at 0, because the points cannot distinguish it from
+    /// another coefficient.
     pub is_held: bool,
 }
 
 impl Coefficient {
-    /// Returns true if it differs significantly from 0.
+    /// Returns true if the coefficient differs significantly from 0.
     pub fn is_told(&self) -> bool {
         !self.is_held && self.ci95.is_some_and(|[low, _]| low > NONE_MAX)
     }
@@ -86,21 +86,21 @@ impl Fit {
     }
 }
 
-/// Reason why the points do not give this curve.
+/// Reason why no such curve can be fitted to the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoFit {
     /// There are too few usable points with different numbers of units.
     FewPoints {
-        /// Number of such points.
+        /// Number of usable points with different numbers of units.
         points: usize,
-        /// Number needed.
+        /// Number of points that the curve needs.
         needed: usize,
     },
     /// All points are on the same number of sockets.
     OneLevelOfSockets,
     /// No point has more units on a socket than another.
     OneLevelOfUnits,
-    /// Distance of the points from the best such curve.
+    /// The points are too far from the best such curve. This is their distance.
     OffCurve(f64),
 }
 
@@ -109,11 +109,11 @@ pub enum NoFit {
 pub enum NoBest {
     /// No curve fits the points.
     NoCurve,
-    /// There is one curve, with nothing to compare it with.
+    /// There is only one curve, so no comparison is possible.
     OnlyOne,
     /// AICc is not defined for every curve.
     FewTrials,
-    /// The points are off the curve with the least AICc by more than their noise.
+    /// The points deviate from the curve with the least AICc by more than their noise.
     BeyondNoise,
 }
 
@@ -140,9 +140,9 @@ pub fn fits(points: &[Point], machine: MachineSize) -> Vec<(Model, Result<Fit, N
     Model::ALL.map(|model| (model, of(model))).into()
 }
 
-/// Returns the places that are connected: a block with trials of several places connects them. If
-/// there are several connected sets, returns the largest. A block with one trial does not compare
-/// places.
+/// Returns the places that are connected. A block with trials of several places connects them; a
+/// block with one trial does not. If there are several connected sets, the function returns the
+/// largest.
 fn bound(places: &SeriesByPoint<'_, Vec<f64>>) -> Vec<FitPoint<Vec<f64>>> {
     let of = least_squares::by_block(places, &least_squares::once(places)).bound();
     let size = |set: usize| of.iter().filter(|one| **one == set).count();
@@ -164,7 +164,7 @@ fn bound(places: &SeriesByPoint<'_, Vec<f64>>) -> Vec<FitPoint<Vec<f64>>> {
 /// Returns the model with the least AICc.
 ///
 /// # Errors
-/// There are fewer than two curves, or too few trials to compare them. Or the trials do not show
+/// There are fewer than two curves, or too few trials to compare them, or the trials do not show
 /// which curve is better.
 pub fn best(fits: &[(Model, Result<Fit, NoFit>)]) -> Result<Model, NoBest> {
     let fitted: Vec<&Fit> = fits.iter().filter_map(|(_, fit)| fit.as_ref().ok()).collect();
@@ -224,8 +224,8 @@ fn two_level(places: &SeriesByPoint<'_, Vec<f64>>, machine: MachineSize) -> Resu
     if units < 2 {
         return Err(NoFit::OneLevelOfUnits);
     }
-    // Contention and coherency differ in how throughput bends within a socket. Two numbers of units
-    // on a socket do not show this, and neither do too few points.
+    // Contention and coherency differ only in the way in which throughput bends within a socket.
+    // Two different numbers of units on a socket do not show this, and neither do too few points.
     let bends = units > 2 && seen.places.len() > 4;
     let held: FixedCoefficients<3> = [None, if bends { None } else { Some(0.0) }, None];
     let free = least_squares::free_count(&held);
@@ -252,7 +252,7 @@ fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>) -> Observations<'a, A> {
     least_squares::by_block(measured, &least_squares::once(measured))
 }
 
-/// Returns the count of distinct numbers of units.
+/// Returns how many distinct numbers of units there are.
 fn different(seen: &Observations<'_, f64>) -> usize {
     let mut units: Vec<f64> = seen.places.iter().map(|at| **at).collect();
     units.sort_by(f64::total_cmp);
@@ -260,7 +260,8 @@ fn different(seen: &Observations<'_, f64>) -> usize {
     units.len()
 }
 
-/// Returns the counts of distinct numbers of sockets, and of distinct numbers of units on a socket.
+/// Returns how many distinct numbers of sockets there are, and how many distinct numbers of units
+/// on a socket.
 fn levels(seen: &Observations<'_, Vec<f64>>) -> [usize; 2] {
     let sockets = seen.places.iter().map(|at| at.len() as f64).collect();
     let units = seen.places.iter().flat_map(|at| *at).copied().collect();
@@ -271,7 +272,7 @@ fn levels(seen: &Observations<'_, Vec<f64>>) -> [usize; 2] {
     })
 }
 
-/// Decides if observations give a curve.
+/// Checks that there are enough observations for the curve.
 type MakesOne<'f, A> = &'f dyn Fn(&Observations<'_, A>) -> bool;
 
 /// Raw fit of a curve with `P` coefficients.
@@ -298,8 +299,8 @@ fn raw<const P: usize, C: Curve<P>>(
     if off > OFF_MAX {
         return Err(NoFit::OffCurve(off));
     }
-    // If the places are connected and outnumber the coefficients and the scale, both kinds of noise
-    // are known.
+    // If the places are connected and outnumber the coefficients and the scale, the noise of trials
+    // and the noise of places are both known.
     let more = "there are more places than coefficients";
     let of_places = least_squares::noise_of_places::<P, C>(&seen, &found, held).expect(more);
     let of_trials = least_squares::noise_of_trials::<P, C>(&seen, &found, held).expect(more);
@@ -323,7 +324,7 @@ fn raw<const P: usize, C: Curve<P>>(
     })
 }
 
-/// Returns intervals from resampled blocks. `None` if a point has fewer than [`BLOCKS_MIN`].
+/// Returns intervals from resampled blocks. `None` if a point has fewer than [`BLOCKS_MIN`] blocks.
 fn drawn<const P: usize, C: Curve<P>>(
     measured: &SeriesByPoint<'_, C::At>,
     seen: &Observations<'_, C::At>,
@@ -375,7 +376,7 @@ impl<const P: usize> Raw<P> {
     }
 }
 
-/// Returns the distance of each point from the curve through the others.
+/// Returns the distance of each point from the curve through the other points.
 fn left_out_off<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     held: &FixedCoefficients<P>,
@@ -405,13 +406,13 @@ fn left_out_off<const P: usize, C: Curve<P>>(
     Some((sum / seen.places.len() as f64).sqrt())
 }
 
-/// Returns the AICc of a curve with a level for each block. `None` with too few trials.
+/// Returns the AICc of a curve with a separate level for each block. `None` with too few trials.
 fn aicc<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &least_squares::Fit<P>,
     held: &FixedCoefficients<P>,
 ) -> Option<f64> {
-    // The noise is a fitted number as well.
+    // The count includes one for the noise, which is a fitted number as well.
     let looked_for = least_squares::free_count(held) + seen.levels_count() + 1;
     let spare = seen.trials.len().checked_sub(looked_for + 1)?;
     let (count, k) = (seen.trials.len() as f64, looked_for as f64);

@@ -5,13 +5,14 @@
 //! - The Universal Scalability Law: the same with κ N (N − 1) in the denominator, the cost of
 //!   coherency (see [`crate::curves`]).
 //! - Two levels: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))), n units on
-//!   each of s sockets. This is the law within a socket, with a cost of each further socket. The
-//!   model is this project's own. If sockets have unequal numbers of units, each follows the
-//!   formula with its own number, and all bear the cost of the other sockets.
+//!   each of s sockets. This is the Universal Scalability Law within a socket, with an additional
+//!   cost of each further socket. The model was made for this project. If sockets have unequal
+//!   numbers of units, each follows the formula with its own number of units, and all bear the cost
+//!   of the other sockets.
 //!
 //! One level cannot explain both 98 % within a socket of four units and 90 % for two of these
-//! sockets: by Amdahl's law, 90 % for two sockets means 95 % for one. Two levels can explain it: σ₁
-//! = 0.0068, κ₁ = 0 and κ₂ = 0.089.
+//! sockets: by Amdahl's law, 90 % for two sockets means 95 % for one. Two levels can explain these
+//! values, with σ₁ = 0.0068, κ₁ = 0 and κ₂ = 0.089.
 
 use crate::curves::{Law, slowing};
 use crate::least_squares::Curve;
@@ -25,13 +26,13 @@ measure::word_enum! {
         Amdahl = "amdahl",
         /// The Universal Scalability Law over all units.
         Usl = "usl",
-        /// The Universal Scalability Law within a socket, and a cost of each further socket.
+        /// The Universal Scalability Law within a socket, with a cost of each further socket.
         TwoLevel = "two_level",
     }
 }
 
 impl Model {
-    /// Returns its name in sentences.
+    /// Returns the name of the model in sentences.
     pub fn title(self) -> &'static str {
         match self {
             Model::Amdahl => "Amdahl's law",
@@ -40,7 +41,7 @@ impl Model {
         }
     }
 
-    /// Returns the names of its coefficients in records.
+    /// Returns the names of the coefficients in records.
     pub fn coefficients(self) -> &'static [&'static str] {
         match self {
             Model::Amdahl => &["sigma"],
@@ -49,8 +50,8 @@ impl Model {
         }
     }
 
-    /// Returns the throughput with these numbers of units on each socket in use, op/s. `None`
-    /// without units, or if the number of coefficients is not that of the model.
+    /// Returns the throughput with these numbers of units on each socket in use, op/s. `None` if
+    /// there are no units, or if the number of coefficients does not match the model.
     pub fn ops_per_s(self, x1: f64, coefficients: &[f64], split: &[f64]) -> Option<f64> {
         let units: f64 = split.iter().sum();
         if split.is_empty() || split.iter().any(|units| units.is_nan() || *units <= 0.0) {
@@ -67,7 +68,7 @@ impl Model {
     }
 }
 
-/// Returns the usual symbol of a coefficient.
+/// Returns the usual symbol of the coefficient.
 pub fn symbol(name: &str) -> &str {
     match name {
         "sigma" => "σ",
@@ -79,7 +80,7 @@ pub fn symbol(name: &str) -> &str {
     }
 }
 
-/// Amdahl's law as a curve: σ, by the number of units.
+/// Amdahl's law as a curve over the number of units, with the coefficient σ.
 pub(super) enum Amdahl {}
 
 impl Curve<1> for Amdahl {
@@ -97,13 +98,14 @@ impl Curve<1> for Amdahl {
     }
 }
 
-/// The two-level model as a curve: σ₁, κ₁ and κ₂, by the number of units on each socket.
+/// The two-level model as a curve over the number of units on each socket, with the coefficients
+/// σ₁, κ₁ and κ₂.
 pub(super) enum TwoLevel {}
 
 impl Curve<3> for TwoLevel {
     type At = Vec<f64>;
     const BOUNDS: [[f64; 2]; 3] = [[0.0, 1.0], [0.0, f64::INFINITY], [0.0, f64::INFINITY]];
-    // With κ₂ = 1 a second socket gains nothing, and with more it costs throughput.
+    // With κ₂ = 1, a second socket gains nothing. With a larger κ₂, it costs throughput.
     const FAR: [f64; 3] = [1.0, 1.0, 10.0];
     const BEGINS: &'static [[f64; 3]] = &[[0.02, 1e-4, 0.05], [0.2, 1e-2, 0.5]];
 

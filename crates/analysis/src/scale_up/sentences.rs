@@ -1,4 +1,4 @@
-//! Sentences about a scale-up: reasons, and statements about the machine.
+//! Sentences about a scale-up: reasons for missing results, and statements about the machine.
 
 use super::fits::{Fit, NoBest, NoFit, RIVALS_WITHIN, rivals};
 use super::models::{Model, symbol};
@@ -7,7 +7,7 @@ use crate::curves::{OFF_MAX, Peak};
 use measure::number::{significant, whole};
 
 impl Of {
-    /// Returns the noun phrase for the subject.
+    /// Returns the noun phrase for the measurement.
     pub fn words(self) -> &'static str {
         match self {
             Of::Unit => "one unit alone",
@@ -144,7 +144,7 @@ impl ScaleUp {
         said
     }
 
-    /// Returns true if more than one unit is compared with one.
+    /// Returns true if the efficiency compares more than one unit with one unit.
     fn has_efficiency(&self) -> bool {
         let mut more = self.points.iter().filter(|point| point.units > 1);
         more.any(|point| point.efficiency.is_ok())
@@ -185,7 +185,7 @@ impl ScaleUp {
         said
     }
 
-    /// Explains, for the only curve, why the others are missing.
+    /// Explains, for the only curve that was fitted, why the other curves are missing.
     fn only(&self, model: Model) -> String {
         let title = model.title();
         let others = || self.fits.iter().filter(|(_, fit)| fit.is_err());
@@ -230,7 +230,7 @@ impl ScaleUp {
     }
 }
 
-/// Returns sentences on the open questions of a curve, and on its peak.
+/// Returns sentences on what a curve leaves open, and on its peak.
 fn fit_sentences(fit: &Fit) -> Vec<String> {
     let mut said = Vec::new();
     let title = fit.model.title();

@@ -1,4 +1,4 @@
-//! Tests machines with known true efficiencies.
+//! Tests the analysis of machines with known efficiencies.
 
 mod fitted;
 
@@ -7,15 +7,16 @@ use crate::curves::Peak;
 use crate::test_series::Chance;
 use proptest::prelude::*;
 
-/// Two sockets of four units.
+/// Machine of two sockets with four units each.
 const TWO_BY_FOUR: MachineSize = MachineSize {
     units_per_socket: 4,
     sockets: 2,
 };
-/// Coefficients that give 98 % within a socket of four units, and 90 % over two of them.
+/// Coefficients for which the efficiency is 98 % within a socket of four units, and 90 % over two
+/// such sockets.
 const PAPER: [f64; 3] = [0.006_802_7, 0.0, 0.088_888_9];
 const X1: f64 = 10_000.0;
-/// Pairs of units and sockets: a socket unit by unit, then both sockets, evenly.
+/// Pairs of units and sockets: one socket is filled unit by unit, then both sockets evenly.
 const LADDER: [(u32, u32); 7] = [(1, 1), (2, 1), (3, 1), (4, 1), (4, 2), (6, 2), (8, 2)];
 
 fn point(units: u32, sockets: u32, ops: &[f64]) -> Point {
@@ -27,7 +28,7 @@ fn point(units: u32, sockets: u32, ops: &[f64]) -> Point {
     }
 }
 
-/// Returns the throughput of a model, with noise of each trial and of each block.
+/// Returns the throughput of a model, with noise for each trial and for each block.
 fn planted(
     (model, truth): (Model, &[f64]),
     places: &[(u32, u32)],
@@ -73,7 +74,8 @@ fn published_efficiencies_follow_from_matching_throughputs() {
     near(system.value, 0.90, 1e-9);
     near(cross.value, 0.918, 5e-4);
     near(cross.value, system.value / socket.value, 1e-12);
-    // All blocks have the same ratio, so its interval has no width, even if their levels differ.
+    // The ratio is the same in all blocks even though their levels differ, so its interval has no
+    // width.
     let [low, high] = cross.ci95.unwrap();
     assert!(high - low < 1e-9 && cross.blocks == 3);
     near(found.points[2].speed_up.unwrap().value, 7.2, 1e-9);
@@ -91,9 +93,9 @@ fn two_levels_give_both_published_efficiencies_and_one_does_not() {
     near(two.ops_per_s(&[4.0]).unwrap() / (4.0 * X1), 0.98, 1e-4);
     near(two.ops_per_s(&[4.0, 4.0]).unwrap() / (8.0 * X1), 0.90, 1e-4);
     assert_eq!(found.best, Ok(Model::TwoLevel));
-    // κ₁ is zero, and is reported as such.
+    // κ₁ is zero, and is reported as not significant.
     assert!(!two.coefficients[1].is_told() && two.coefficients[2].is_told());
-    // Without bounds, the Universal Scalability Law would give σ below 0.
+    // Without bounds, σ of the Universal Scalability Law would be below 0.
     let usl = fit_of(&found, Model::Usl).unwrap();
     assert!(usl.coefficients.iter().all(|of| of.value >= 0.0), "{usl:?}");
     assert!(usl.off > 100.0 * two.off);
@@ -108,7 +110,7 @@ fn a_law_fitted_to_published_efficiencies_stays_in_its_bounds() {
     let usl = fit_of(&found, Model::Usl).unwrap();
     let [sigma, kappa] = [0, 1].map(|of| usl.coefficients[of].value);
     assert_eq!(sigma, 0.0);
-    // The value is that of the unit alone: κ ≈ 0.002.
+    // With σ = 0, the published efficiencies result in κ ≈ 0.002.
     near(kappa, 0.002, 4e-4);
 }
 
@@ -133,12 +135,12 @@ fn efficiencies_are_covered_as_often_as_they_say() {
         };
         let held = coverage(1500, of);
         println!("{blocks} blocks: {held:.3}");
-        // This is 95 % of 1,500, plus or minus three standard errors.
+        // The limits are 95 % plus or minus three standard errors of 1,500 machines.
         assert!((0.933..=0.967).contains(&held), "{blocks}: {held}");
     }
 }
 
-/// Returns the number of times that the true model is chosen as the best.
+/// Returns the share of runs in which the true model is chosen as the best.
 fn chosen(truth: (Model, &[f64]), runs: u64) -> f64 {
     let right = (0..runs).filter(|seed| {
         let points = planted(truth, &LADDER, 4, 0.005, *seed);
@@ -150,7 +152,7 @@ fn chosen(truth: (Model, &[f64]), runs: u64) -> f64 {
 #[test]
 fn the_curve_that_made_the_points_is_the_best() {
     for (truth, least) in [
-        // In one of ten cases, chance adds one coefficient too many.
+        // In one of ten cases, the chosen model has one coefficient too many by chance.
         ((Model::Amdahl, [0.04].as_slice()), 0.8),
         ((Model::Usl, [0.02, 0.006].as_slice()), 0.8),
         ((Model::TwoLevel, [0.02, 0.004, 0.1].as_slice()), 0.9),
@@ -241,8 +243,8 @@ fn one_block_has_ratios_without_intervals() {
 fn a_ratio_without_common_blocks_is_missing_with_a_reason() {
     let mut points = planted((Model::TwoLevel, &PAPER), &LADDER, 4, 0.002, 3);
     let reading = |points: &[Point]| read_all(points);
-    // A block without the unit is not a pair. A block without another point has no effect on the
-    // others.
+    // A block without the single unit is not a pair. A block that lacks another point does not
+    // affect the other points.
     points[0].ops_per_s[1] = None;
     points[3].ops_per_s[2] = None;
     let found = reading(&points);
@@ -250,7 +252,7 @@ fn a_ratio_without_common_blocks_is_missing_with_a_reason() {
     assert_eq!(found.system.unwrap().blocks, 3);
     assert_eq!(found.points[3].blocks, 3);
     near(found.system.unwrap().value, 0.9, 0.02);
-    // These sides never ran in the same block.
+    // The two sides of the ratio never ran in the same block.
     points[0].ops_per_s = vec![Some(X1), None, None, None];
     points[3].ops_per_s[0] = None;
     assert_eq!(reading(&points).socket, Err(MissingRatio::NoCommonBlock));
@@ -262,7 +264,7 @@ fn a_ratio_without_common_blocks_is_missing_with_a_reason() {
         Err(MissingRatio::NotUsable(Of::Point))
     );
     assert_eq!(found.points[0].ops_per_s, None);
-    // Sockets and curves can still be compared.
+    // The efficiency across sockets and the curves do not need the single unit.
     assert!(found.cross.is_ok() && found.best.is_ok());
     points.remove(0);
     assert_eq!(
@@ -281,7 +283,8 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
     odd.split = vec![4, 2];
     assert_eq!(odd.split(), None);
     assert_eq!(point(6, 2, &[]).per_socket(), Some(3));
-    // Sockets are filled one after the other. If the division is known, the curve is the true one.
+    // Sockets are filled one after the other. If the distribution of the units is known, the fit
+    // returns the true curve.
     let truth = [0.02, 0.003, 0.1];
     let splits: [&[u32]; 8] = [&[1], &[2], &[3], &[4], &[4, 1], &[4, 2], &[4, 3], &[4, 4]];
     let filled = splits.map(|split| {
@@ -298,7 +301,8 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
     for (seen, truth) in fit.coefficients.iter().zip(truth) {
         near(seen.value, truth, 1e-5);
     }
-    // If it is unknown, these points are in the table and in no curve.
+    // If the distribution is unknown, the uneven points are listed in the table but used in no
+    // curve.
     let unknown = filled.map(|of| Point {
         split: Vec::new(),
         ..of
@@ -312,8 +316,8 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
 
 #[test]
 fn a_second_socket_without_gain_gives_no_curve_over_all_units() {
-    // This is the usual practice, by the published factors: the machine has 1.04 times the
-    // throughput of a socket.
+    // According to the published factors, this is a machine in its usual configuration: it has 1.04
+    // times the throughput of one socket.
     let points = planted((Model::TwoLevel, &[0.01, 0.0, 0.92]), &LADDER, 3, 0.002, 5);
     let found = read_all(&points);
     assert!(matches!(
@@ -346,7 +350,7 @@ fn too_little_bend_holds_coherency_at_nothing() {
     assert_eq!(found.socket, Err(MissingRatio::UnitIsSocket));
     near(found.cross.unwrap().value, 1.0 / 1.3, 1e-6);
     assert_eq!(fit_of(&found, Model::TwoLevel), Err(NoFit::OneLevelOfUnits));
-    // With a socket as the unit, a fixed cost of each further socket gives Amdahl's law.
+    // If a unit is a whole socket, a fixed cost of each further socket follows Amdahl's law.
     near(
         fit_of(&found, Model::Amdahl).unwrap().coefficients[0].value,
         0.1,
@@ -363,8 +367,8 @@ fn an_arm_is_compared_at_the_same_units() {
         0.0,
         1,
     );
-    // By the published factors, these are 1.44 and 2.55 times the usual practice, whose four units
-    // can be anywhere.
+    // According to the published factors, these are 1.44 and 2.55 times the throughput of the usual
+    // configuration, in which four units may be on any socket.
     let usual = [
         point(4, 2, &[39_200.0 / 1.44; 3]),
         point(8, 2, &[72_000.0 / 2.55; 3]),
@@ -379,7 +383,7 @@ fn an_arm_is_compared_at_the_same_units() {
     near(factors[0].2, 1.44, 1e-4);
     assert_eq!((factors[1].0, factors[1].1), (Of::System, 2));
     near(factors[1].2, 2.55, 1e-4);
-    // With several numbers of sockets, only equal numbers are compared.
+    // If there are several numbers of sockets, only equal numbers are compared.
     let both = [point(4, 1, &[1.0]), point(4, 2, &[1.0])];
     let found = improvements(
         &both,

@@ -1,22 +1,22 @@
-//! Predicts the outcome of looking before the first measurement: the number of blocks, and the
-//! answer.
+//! Predicts, before the first measurement, how many blocks a comparison takes and which answer it
+//! has.
 //!
-//! The simulation uses a fixed sequence of draws, so the same design and noise give the same
+//! The simulation uses a fixed sequence of draws, so the same design and noise return the same
 //! numbers.
 
 use super::Looks;
 use crate::compare::{DIFFERENCE_LEVEL, LEVEL, Metric};
 
-/// Times at which the run evaluates a comparison, and the levels at which it has an answer.
+/// Times at which the run evaluates a comparison, and the levels at which it decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
-    /// Times of the looks.
+    /// Schedule of the looks.
     pub looks: Looks,
     /// Number of blocks at the first look, and at the last.
     pub blocks: [usize; 2],
-    /// Overall level of the interval, for the word *equivalent*.
+    /// Overall level of the interval, which decides on the finding *equivalent*.
     pub interval: f64,
-    /// Overall level for the word *different*.
+    /// Overall level of the test, which decides on the finding *different*.
     pub word: f64,
 }
 
@@ -25,18 +25,19 @@ pub struct Design {
 pub struct ExpectedOutcome {
     /// Average number of blocks until the answer, or until the last look.
     pub blocks: f64,
-    /// Share of studies that find a difference.
+    /// Share of simulated studies that find a difference.
     pub different: f64,
-    /// Share of studies that find equivalence.
+    /// Share of simulated studies that find equivalence.
     pub equivalent: f64,
 }
 
-/// Number of simulated studies, multiplied by the blocks of each. A simulation takes a fifth of a
-/// second in a build without optimization, and milliseconds in an optimized one.
+/// Total number of simulated blocks: the number of studies multiplied by the blocks of each. A
+/// simulation takes a fifth of a second in a build without optimization, and milliseconds in an
+/// optimized build.
 const DRAWS: usize = 40_000;
 
 impl Design {
-    /// Returns the design of a study whose contenders share the levels.
+    /// Returns the design of a study in which several contenders share the levels.
     pub fn for_study(looks: Looks, blocks: [usize; 2], contenders: usize) -> Design {
         let among = contenders.max(1) as f64;
         Design {
@@ -47,8 +48,8 @@ impl Design {
         }
     }
 
-    /// Returns the expected outcome if the ratio of two trials of a block scatters by `noise` and
-    /// is truly 1 + `effect`.
+    /// Returns the expected outcome if the ratio of the two trials of a block scatters by `noise`
+    /// and is truly 1 + `effect`.
     pub fn expect(&self, metric: Metric, noise: f64, effect: f64) -> ExpectedOutcome {
         let studies = (DRAWS / self.blocks[1].max(1)).clamp(400, 4000);
         self.simulate(metric, [noise, effect], studies, 1)
@@ -63,8 +64,8 @@ impl Design {
         seed: u64,
     ) -> ExpectedOutcome {
         let [least, most] = self.blocks;
-        // By number of blocks: the half-width of the interval, and the distance for the word
-        // *different*, in standard errors.
+        // For each number of blocks: the half-width of the interval, and the distance from 1 at
+        // which the finding is *different*, in standard errors.
         let reach = |level: f64, blocks: usize| {
             let reach = self.looks.reach(level, blocks, blocks as f64 - 1.0);
             reach.unwrap_or(f64::INFINITY)
@@ -109,7 +110,8 @@ impl Design {
     }
 }
 
-/// A fixed sequence (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators").
+/// A generator with a fixed sequence (Steele, Lea and Flood 2014, "Fast splittable pseudorandom
+/// number generators").
 struct Draws(u64);
 
 impl Draws {

@@ -1,5 +1,4 @@
-//! Tests looks with known true effects: the tables, the formulas, and how often the answer is
-//! wrong.
+//! Tests looks with known true effects: the tables, the formulas, and the rate of wrong findings.
 
 use super::*;
 use crate::compare::{Finding, Metric, compare_paired};
@@ -14,7 +13,7 @@ fn close(seen: f64, expected: f64, within: f64) {
 
 #[test]
 fn the_levels_are_those_that_others_have_simulated() {
-    // There are 200,000 paths, with an error of about 1 % of the level.
+    // The simulation has 200,000 paths, so its error is about 1 % of the level.
     for (min, max, overall, nominal) in [
         (3, 6, 0.05, 0.0188),
         (3, 12, 0.05, 0.0105),
@@ -58,13 +57,14 @@ fn a_level_and_its_inverse_agree_and_never_turn_round() {
         assert_eq!(overall_of(min, max, 1.0), 1.0);
         assert!(overall_of(min, max, 0.0) < 1e-9);
     }
-    // A single look has the plain level, and numbers between two columns use the stricter one.
+    // A single look has the overall level as its nominal level. Numbers of blocks between two
+    // columns use the stricter column.
     close(nominal_of(9, 9, 0.05), 0.05, 1e-12);
     assert_eq!(nominal_of(4, 11, 0.05), nominal_of(4, 12, 0.05));
     assert_eq!(nominal_of(7, 12, 0.05), nominal_of(6, 12, 0.05));
 }
 
-/// Share of paths without any effect whose t leaves the interval of some look.
+/// Returns the share of paths without any effect whose t leaves the interval at some look.
 fn left(paths: usize, seed: u64, looks: &[(usize, usize, f64)]) -> Vec<f64> {
     let most = looks.iter().map(|(_, max, _)| *max).max().unwrap_or(0);
     let reach = |&(min, max, overall): &(usize, usize, f64)| -> Vec<f64> {
@@ -109,7 +109,7 @@ fn the_levels_are_those_of_a_simulation() {
     ]);
     let paths = 20_000;
     for (seen, (min, max, overall)) in left(paths, 11, &looks).into_iter().zip(looks) {
-        // Chance alone gives one in a thousand for each, and the seed is fixed.
+        // By chance alone, one in a thousand draws exceeds this limit. The seed is fixed.
         let most = 3.5 * (overall * (1.0 - overall) / paths as f64).sqrt();
         assert!(
             (seen - overall).abs() <= most,
@@ -133,14 +133,15 @@ fn the_anytime_interval_is_that_of_the_paper() {
         close(at(blocks).unwrap(), reach, 5e-4);
     }
     assert_eq!([at(1), at(2), at(4)], [None; 3], "the whole line");
-    // p is the level of the interval that ends at this value.
+    // For a t statistic at the end of the interval, p is the level of the interval.
     for blocks in [5, 9, 40] {
         let p = Looks::Anytime.p(at(blocks).unwrap(), blocks, 0.0).unwrap();
         close(p, 0.05, 1e-9);
     }
 }
 
-/// Ratios of six blocks, and the result of each way of looking at the first n.
+/// Compares ratios of six blocks. The test knows the finding of each way of looking after the first
+/// n blocks.
 #[test]
 fn both_ways_of_looking_say_what_they_should_of_known_ratios() {
     let ratios = [1.052, 1.047, 1.061, 1.039, 1.055, 1.031].map(|ratio| (1.0, ratio));
@@ -163,7 +164,7 @@ fn both_ways_of_looking_say_what_they_should_of_known_ratios() {
             }
             (seen, expected) => assert!(seen.is_none() && expected.is_none(), "{blocks}"),
         }
-        // The reference uses a level of 1.265 %, this program 1.251 %.
+        // The reference implementation uses a level of 1.265 %, and this crate 1.251 %.
         let [least, most] = seen(blocks, repeated).ci95().unwrap();
         close(least, low, 3e-4);
         close(most, high, 3e-4);
@@ -186,7 +187,7 @@ fn both_ways_of_looking_say_what_they_should_of_known_ratios() {
         "p is 3.5 %"
     );
     assert_eq!(found(6, Looks::Anytime), Finding::Faster);
-    // Two contenders have half the level each.
+    // With two contenders, each comparison has half of the level.
     let alone = seen(6, repeated).ci95().unwrap();
     let two = seen(6, repeated).looked_at(repeated, 2).ci95().unwrap();
     assert!(two[0] < alone[0] && alone[1] < two[1]);
@@ -203,7 +204,7 @@ fn design(looks: Looks, blocks: [usize; 2], level: f64) -> Design {
     }
 }
 
-/// The table of costs in the evidence is from 20,000 studies. This test uses 3,000.
+/// The published table of costs comes from 20,000 simulated studies. This test uses 3,000.
 #[test]
 fn simulated_costs_of_looking_match_published_ones() {
     let repeated = Looks::Repeated { min: 4, max: 20 };
@@ -226,7 +227,8 @@ fn simulated_costs_of_looking_match_published_ones() {
     ] {
         let studies = 3000;
         let seen = design.simulate(Metric::THROUGHPUT, [noise, effect], studies, 5);
-        // Both are simulated, and an effect of 5 % is 4.9 or 5 on the scale of logarithms.
+        // Both results are simulated. An effect of 5 % may be 4.9 % or 5 % on the scale of
+        // logarithms.
         let error = |share: f64| 4.0 * (share * (1.0 - share) / studies as f64).sqrt() + 0.02;
         close(seen.different, different, error(different));
         close(seen.equivalent, equivalent, error(equivalent));
@@ -244,7 +246,7 @@ fn equal_variants_differ_in_1_of_30_however_often_one_looks() {
         let design = Design::for_study(looks, blocks, 1);
         for noise in [0.01, 0.02, 0.05, 0.10] {
             let seen = design.simulate(Metric::THROUGHPUT, [noise, 0.0], 4000, 3);
-            // This is 3 %, plus 3.5 times the error of 4,000 studies.
+            // The limit is 3 % plus 3.5 times the standard error of 4,000 studies.
             assert!(seen.different <= 0.0395, "{looks:?}, {noise}: {seen:?}");
         }
     }
@@ -263,7 +265,7 @@ fn five_percent_at_a_noise_of_two_take_less_than_seven_blocks() {
     assert_eq!(design.expect(Metric::THROUGHPUT, 0.05, 0.0), equal);
 }
 
-/// Plans and runs must use the same decisions.
+/// The simulation in a plan and the comparison in a run must make the same decisions.
 #[test]
 fn the_simulation_decides_as_comparisons_do() {
     let looks = Looks::Repeated { min: 4, max: 8 };

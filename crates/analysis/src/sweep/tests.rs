@@ -1,4 +1,4 @@
-//! Tests that the knee of a ladder is found, and that none is found on a ladder without a knee.
+//! Tests that a sweep with a knee is found to have one, and that a sweep without a knee is not.
 
 use super::*;
 use crate::test_series::Chance;
@@ -48,8 +48,8 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
     for point in &mut sweep[2..] {
         point.p99_ms = Known::AtLeast(point.p99_ms.least());
     }
-    // In a real run, the report stated that 16 "was the most within 1.5 ms", although its p99 was
-    // only known to be at least 1.2 ms.
+    // In a real run, the report stated that 16 threads "was the most within 1.5 ms", although the
+    // p99 there was only known to be at least 1.2 ms.
     let seen = read_sweep(&sweep, Some(1.5));
     assert_eq!(
         (
@@ -59,10 +59,11 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
         ),
         (Some(1), Some(2), Some(3))
     );
-    // With less throughput than the best point within the bound, it is not important.
+    // If the throughput of a point is lower than that of the best point within the bound, it does
+    // not matter whether its p99 is within the bound.
     sweep[2].ops_per_s = vec![18_000.0];
     assert_eq!(read_sweep(&sweep, Some(1.5)).untold_within_bound, None);
-    // No point is within the bound, and one is unknown.
+    // No point is certainly within the bound, and one point may be.
     for point in &mut sweep {
         point.p99_ms = Known::AtLeast(2.0);
     }
@@ -95,7 +96,8 @@ fn a_knee_needs_a_p99_that_has_grown_for_certain() {
         read_sweep(&sweep, None).knee
     };
     assert_eq!((knee(None), knee(Some(3))), (Knee::At(0), Knee::At(0)));
-    // From 4 threads on, it may not have grown at all. From 8 threads on, it has.
+    // With a lower bound at 4 threads, p99 may not have grown from there. From 8 threads on, it has
+    // certainly grown.
     assert_eq!(knee(Some(0)), Knee::At(1));
 }
 
@@ -119,14 +121,15 @@ fn a_rising_sweep_has_no_knee_and_its_best_point_is_the_last() {
 
 #[test]
 fn flat_throughput_without_rising_latency_is_not_a_knee() {
-    // An example is a client at its own limit, which V3 reports.
+    // This happens, for example, if the client is at its own limit, which V3 reports.
     let sweep = points(&[(4.0, 10_000.0, 1.0), (8.0, 10_050.0, 1.0)]);
     assert_eq!(read_sweep(&sweep, None).knee, Knee::Untold);
 }
 
 #[test]
 fn steps_that_are_shorter_than_the_noise_show_no_knee() {
-    // In a real run, the report said that 64 "was the knee" of these, since 65 added less than 3 %.
+    // In a real run, the report said that 64 threads "was the knee" of these points, because 65
+    // threads added less than 3 %.
     let sweep = points(&[
         (64.0, 50_000.0, 2.00),
         (65.0, 50_300.0, 2.05),
@@ -163,10 +166,11 @@ fn saturated_rates_are_read_and_not_passed_over() {
     assert_eq!((seen.knee, seen.saturated_from), (Knee::At(1), Some(2)));
     assert_eq!((seen.best, seen.best_within_bound), (Some(1), Some(1)));
     assert_eq!((seen.first_over_bound, seen.best_is_last), (Some(2), false));
-    // It kept up again at a higher load, so it was an incident, not the end.
+    // The target kept up again at a higher load, so the saturation was an incident and not the
+    // limit.
     sweep[3].state = State::Kept;
     assert_eq!(read_sweep(&sweep, None).saturated_from, None);
-    // All points are saturated from the first on, so its throughput is the best available.
+    // All points are saturated, so the best point is the one with the highest throughput.
     sweep.iter_mut().for_each(|p| p.state = State::Saturated);
     assert_eq!(read_sweep(&sweep, None).best, Some(3));
 }
@@ -181,7 +185,8 @@ fn unusable_points_are_skipped_and_the_lowest_equal_load_wins() {
     assert_eq!(read_sweep(&[], None).knee, Knee::Untold);
 }
 
-/// A ladder whose throughput grows with `elasticity` up to `knee`, and not beyond it.
+/// Returns a sweep whose throughput grows with `elasticity` up to the load `knee`, and not beyond
+/// it.
 fn ladder(
     chance: &mut Chance,
     loads: &[f64],
@@ -202,8 +207,8 @@ fn ladder(
     loads.iter().map(point).collect()
 }
 
-/// Returns the share of ladders with a knee. With `at`, returns the share with the knee at this
-/// point or at a neighbour.
+/// Returns the share of sweeps with a knee. With `at`, returns the share whose knee is at this
+/// point or at a neighbouring point.
 fn share(made: impl Iterator<Item = Vec<SweepStep>>, at: Option<usize>) -> f64 {
     let (mut found, mut all) = (0, 0);
     for points in made {

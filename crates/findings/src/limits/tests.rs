@@ -1,4 +1,4 @@
-//! Tests of the explanations with made-up runs.
+//! Tests the explanations with artificial runs.
 
 use crate::test_runs::{FixtureTrial, trials};
 use analysis::limits::LimitKind;
@@ -37,7 +37,8 @@ fn part(span: LimitSpan, cpu: f64, tombstones: f64) -> TrialLimitsRecord {
     }
 }
 
-/// Returns the findings of a study with these lines, whose trials have the stated throughput.
+/// Returns the findings of a study with these lines in its text, whose trials have the stated
+/// throughput.
 fn findings(
     lines: &str,
     ops_per_s: impl Fn(&FixtureTrial<'_>) -> f64,
@@ -49,7 +50,7 @@ fn findings(
     );
     let study =
         study::resolve::resolve("s", &text, &study::settings::Overrides::default()).unwrap();
-    // In a closed loop the latency follows from the throughput (Little's law).
+    // In a closed loop, the latency follows from the throughput by Little's law.
     let mut all = trials(&study, |made| {
         let ops_per_s = ops_per_s(made);
         (
@@ -70,7 +71,7 @@ fn threads(trial: &TrialFinding) -> f64 {
 const LADDER: &str = "procedure: {sweep: {threads: [1, 4, 16, 64]}}\n";
 
 fn levelling(made: &FixtureTrial<'_>) -> f64 {
-    // Throughput stops rising at 16 in flight.
+    // Throughput stops rising at 16 operations in flight.
     1000.0 * made.point.value().min(16.0)
 }
 
@@ -83,7 +84,7 @@ fn a_knee_is_explained_by_what_is_full_above_it() {
     let limit = &found.limits[0];
     assert_eq!(limit.event, LimitEvent::Knee);
     assert_eq!(limit.point, Some(Point::Threads(16)));
-    // The same number of tombstones at any load explains no knee.
+    // If the number of tombstones is the same at every load, tombstones do not explain a knee.
     let kinds: Vec<_> = limit.candidates.iter().map(|one| one.kind).collect();
     assert_eq!(kinds, [LimitKind::Cpu]);
     assert_eq!(limit.unobserved, [LimitKind::Network]);

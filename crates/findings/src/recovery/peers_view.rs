@@ -1,4 +1,4 @@
-//! Reads the view that the nodes had of each other during a fault, from the lines of the probe.
+//! Reads how the nodes saw each other during a fault, from the lines of the probe.
 
 use analysis::recovery::{Looks, NodeReadings};
 use anyhow::{Result, bail};
@@ -8,22 +8,22 @@ use store::record::NodesRecord;
 
 /// Probe that queries the database.
 const PROBE: &str = "cassandra";
-/// Series that every reading of the MBeans contains.
+/// Series that is part of every reading of the MBeans.
 const EVERY_LOOK: &str = "hints.in_progress";
 
-/// Readings about the nodes.
+/// Readings about the nodes of a trial.
 pub struct NodeWatch {
     /// Successive readings of the nodes.
     pub watched: NodeReadings,
     /// Host of each node.
     pub hosts: BTreeMap<String, String>,
-    /// Shortest time for which the nodes keep hints for a node that is down, s. `None` if no node
-    /// reports it, or if one reports no duration.
+    /// Shortest time for which a node keeps hints for another node that is down, s. `None` if no
+    /// node reports it, or if a node reports an invalid duration.
     pub hint_window_s: Option<f64>,
 }
 
 impl NodeWatch {
-    /// Reads a trial.
+    /// Reads the readings of a trial.
     ///
     /// # Errors
     /// A line is damaged.
@@ -52,7 +52,7 @@ impl NodeWatch {
         })
     }
 
-    /// Returns true if a place, which names nodes or hosts, includes this node.
+    /// Returns true if `place`, which contains names of nodes or hosts, includes this node.
     pub fn is_at(&self, node: &str, place: &str) -> bool {
         let host = self.hosts.get(node);
         let named = place.split([' ', ',', '/', '|']);
@@ -63,9 +63,9 @@ impl NodeWatch {
 
 /// Meaning of a reading.
 enum Of {
-    /// Shows that there was a reading.
+    /// The series is part of every reading, so it shows that the node was read.
     SampledSource,
-    /// Value of a series.
+    /// The series contains values of the field that this function returns.
     Series(fn(&mut Looks) -> &mut Vec<(f64, f64)>),
 }
 
@@ -84,12 +84,13 @@ fn series(name: &str) -> Option<Of> {
 
 fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
     let windows = nodes.nodes.iter().map(|node| window_of(&node.settings));
-    // With one unknown, the shortest is unknown.
+    // If one duration is unknown, the shortest is also unknown.
     let known = windows.collect::<Result<Vec<Option<f64>>>>().ok()?;
     known.into_iter().flatten().min_by(f64::total_cmp)
 }
 
-/// Returns the hint window of a node with these settings, s. `None` if they do not contain it.
+/// Returns the hint window of a node with these settings, s. `None` if the settings do not contain
+/// it.
 ///
 /// # Errors
 /// The value is not a duration.
@@ -100,14 +101,14 @@ fn window_of(settings: &BTreeMap<String, String>) -> Result<Option<f64>> {
     if let Some(text) = settings.get("max_hint_window") {
         return seconds(text).map(Some);
     }
-    // The name before Cassandra 4.1.
+    // This was the name of the setting before Cassandra 4.1.
     match settings.get("max_hint_window_in_ms") {
         Some(text) => seconds(&format!("{text}ms")).map(Some),
         None => Ok(None),
     }
 }
 
-/// Parses a duration as Cassandra writes it: `3h`, `10800000ms`.
+/// Parses a duration in Cassandra's format, such as `3h` or `10800000ms`.
 fn seconds(text: &str) -> Result<f64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

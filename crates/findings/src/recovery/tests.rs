@@ -1,4 +1,4 @@
-//! Tests a trial on disk with a planted fault.
+//! Tests a trial on disk with a known fault.
 
 use super::*;
 use analysis::recovery::ClientSymptom;
@@ -9,7 +9,8 @@ use store::record::{NodeRecord, NodesRecord, PlanRecord, RepairNeed, SampleRecor
 
 const MS: u64 = 1_000_000;
 
-/// Returns successes, their latency and failures of each second of the window.
+/// Returns the number of successes, their latency, and the number of failures in each second of the
+/// window.
 fn second(at: u64) -> (u64, u64, u64) {
     match at {
         20..=24 => (30, 80 * MS, 3),
@@ -30,7 +31,7 @@ fn interval(index: u64) -> Interval {
     for _ in 0..failed {
         kind.fail(false, Outcome::ClientTimeout, 500 * MS, Some(500 * MS));
     }
-    // This is a part of the other operation, which is not in a sum.
+    // The reads are parts of the other operations, so sums do not include them.
     let mut part = KindInterval {
         is_part: true,
         ..KindInterval::default()
@@ -66,12 +67,12 @@ fn samples() -> Vec<SampleRecord> {
     samples
 }
 
-/// A trial of a minute with its nodes' readings in its form on disk.
+/// Writes a trial of one minute, with the readings of its nodes, to disk.
 fn written(folder: &Path) -> Trial {
     written_after(folder, 0)
 }
 
-/// The same trial, measured after `warmup` seconds of warm-up.
+/// Writes the same trial, measured after `warmup` seconds of warm-up.
 fn written_after(folder: &Path, warmup: u64) -> Trial {
     let record: TrialRecord = serde_json::from_value(serde_json::json!({
         "format": 1, "index": 0, "slug": "00", "variant": "-", "point": {}, "block": 0,
@@ -181,7 +182,7 @@ fn effects_of_a_fault_are_read_back_from_the_files_of_a_trial() {
     let counts = [KindCount::Retries, KindCount::Speculations].map(|count| during.counts[count]);
     assert_eq!(counts, [15, 5]);
     assert_eq!((after.seconds, after.ops, after.failed()), (35.0, 3500, 0));
-    // Timeouts are lower bounds of latencies; parts of an operation are not in them.
+    // Timeouts count as lower bounds of latencies. Parts of an operation do not count.
     let p99_ms = during.latency_ms.p99;
     assert!(
         p99_ms.is_at_least() && (p99_ms.least() - 500.0).abs() < 1.0,
@@ -249,7 +250,8 @@ fn the_stretches_of_a_fault_are_found_in_a_trial_without_it() {
     let [with_during, with_after] =
         [&here.during, &here.after].map(|one| one.as_ref().unwrap().seconds);
     assert_eq!((during.seconds, after.seconds), (with_during, with_after));
-    // These are the same seconds of the window, although they are seven seconds later in the trial.
+    // These seconds are at the same time of the window, although they are seven seconds later in
+    // the trial.
     assert_eq!((during.ops, during.failed()), (250, 15));
     assert_eq!(during.latency_ms.count, 265);
     assert_eq!((after.ops, after.failed()), (3500, 0));

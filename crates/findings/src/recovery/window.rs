@@ -1,7 +1,7 @@
-//! The measured window of a trial, interval by interval, and the records of its stretches.
+//! The measured window of a trial, interval by interval, and the records of periods in the window.
 //!
-//! Invariants: percentiles of a stretch come from the merged histograms of its intervals. The
-//! module reads the log line by line, regardless of its length.
+//! Invariants: percentiles of a period come from the merged histograms of its intervals. The module
+//! reads the log line by line, regardless of its length.
 
 use super::DIGITS;
 use analysis::recovery::{FaultTimes, Recovery, Slice};
@@ -15,13 +15,13 @@ use store::{HistogramKind, Trial, convert};
 
 /// All intervals of the window.
 pub struct Window {
-    /// Intervals for the analysis.
+    /// Intervals in the form that the analysis uses.
     pub slices: Vec<Slice>,
     /// Other facts about each interval.
     seconds: Vec<Second>,
-    /// Kinds that are whole operations.
+    /// Names of the kinds that are whole operations.
     kinds: BTreeSet<String>,
-    /// Number of an interval by its start, ms.
+    /// Index of each interval, by its start in ms.
     at_ms: BTreeMap<i64, usize>,
 }
 
@@ -33,11 +33,11 @@ struct Second {
     client: ClientCounts,
 }
 
-/// Intervals of the window, by their numbers in rising order.
+/// Period of the window, as the indexes of its intervals in rising order.
 pub enum Stretch {
-    /// Only the listed names.
+    /// Only the intervals with these indexes.
     These(Vec<usize>),
-    /// All in the range.
+    /// All intervals in the range.
     All(Range<usize>),
 }
 
@@ -57,13 +57,13 @@ impl Stretch {
     }
 }
 
-/// Converts a time to the precision of the logs.
+/// Converts a time in seconds to ms, which is the precision of the logs.
 fn ms(seconds: f64) -> i64 {
     (seconds * 1000.0).round() as i64
 }
 
 impl Window {
-    /// Reads the window of a trial; `parts` are the kinds that are parts of others.
+    /// Reads the window of a trial. `parts` contains the kinds that are parts of others.
     ///
     /// # Errors
     /// A line is damaged.
@@ -133,22 +133,22 @@ impl Window {
         }
     }
 
-    /// Returns the interval of a log line. `None` for lines outside the measured window, and for
-    /// parts.
+    /// Returns the index of the interval that a log line belongs to. `None` for lines outside the
+    /// measured window, and for parts.
     fn number(&self, tag: &str, start_s: f64) -> Option<usize> {
-        // Tags outside the population have the phase before the kind.
+        // In tags of operations outside the population, the phase precedes the kind.
         let is_whole = self.kinds.contains(tag);
         is_whole.then(|| self.at_ms.get(&ms(start_s)).copied())?
     }
 
-    /// Returns the stretches before, during and after a fault.
+    /// Returns the periods before, during and after a fault.
     pub fn stretches(&self, found: &Recovery, fault: &FaultTimes) -> [Stretch; 3] {
         let before = found.before.as_ref().map(|before| before.slices.clone());
         let [during, after] = self.since_injection(fault, found.until_s);
         [Stretch::These(before.unwrap_or_default()), during, after]
     }
 
-    /// Returns two stretches: from the injection until all nodes of the target were up again, and
+    /// Returns two periods: from the injection until all nodes of the target were up again, and
     /// from then until `until_s`.
     pub fn since_injection(&self, fault: &FaultTimes, until_s: f64) -> [Stretch; 2] {
         let over_s = fault.whole_s.or(fault.healing_s).unwrap_or(until_s);
@@ -164,7 +164,7 @@ impl Window {
         ]
     }
 
-    /// Returns the records of the stretches. `None` for a stretch without an interval.
+    /// Returns the records of the periods. `None` for a period without an interval.
     ///
     /// # Errors
     /// A log is damaged.
@@ -201,7 +201,7 @@ impl Window {
         Ok(records.map(record).collect())
     }
 
-    /// Returns the record of some intervals, without latencies.
+    /// Returns the record of some intervals, but without latencies.
     fn counts(&self, numbers: &[usize]) -> StretchRecord {
         let mut record = StretchRecord::default();
         for at in numbers {

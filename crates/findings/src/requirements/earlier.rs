@@ -1,7 +1,7 @@
-//! `require.not_worse_than`: compares the points of a run with those of an earlier one.
+//! `require.not_worse_than`: compares the points of a run with those of an earlier run.
 //!
-//! Runs do not take turns, so their interval is wider than that of variants of one run: it includes
-//! the variance between runs.
+//! Runs are not interleaved, so the interval is wider than for variants of one run: it includes the
+//! variance between runs.
 
 use super::{EarlierNumbers, Number, PendingRequirement, how_good};
 use analysis::procedure::Point;
@@ -15,10 +15,10 @@ use store::record::{Bound, FindingsRecord, PointRecord, RequirementRecord, Trial
 use store::{DidWell, Run};
 use study::settings::{IfInconclusive, Study, Variant, Where};
 
-/// Name of the last run of the same study.
+/// Name that refers to the last run of the same study.
 const LATEST: &str = "latest";
 
-/// Metric that may not get worse: its words, its comparison, and its value.
+/// Metric that may not become worse: its name in sentences, its margins, and its value.
 type BaselineMetric = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
 const THROUGHPUT: BaselineMetric = ("throughput", Metric::THROUGHPUT, |trial| {
@@ -28,8 +28,8 @@ const P99: BaselineMetric = ("p99 latency", Metric::LATENCY, |trial| {
     trial.all.latency_ms.p99
 });
 
-/// Checks that the run exists which a study names. Returns a message if the study names `latest`
-/// and has no such run yet, which is allowed.
+/// Checks that the run that a study names exists. If the study names `latest` and has no such run
+/// yet, which is allowed, returns a message.
 ///
 /// # Errors
 /// No run has this name, or the run has no findings.
@@ -51,9 +51,9 @@ struct Earlier {
     says: Option<String>,
 }
 
-/// Returns the earlier run of this name: by its tag, by its study and stamp, or the last run of the
-/// same study that met its requirements. `None` without such a last run. `before` is the stamp of
-/// the run to compare with it.
+/// Returns the earlier run that this name refers to. The name is a tag, a study and stamp, or the
+/// name of the last run of the same study that met its requirements. `None` if there is no such
+/// last run. `before` is the stamp of the run that is compared with the earlier run.
 fn earlier(
     study: &Study,
     name: &str,
@@ -68,7 +68,7 @@ fn earlier(
             }),
         );
     }
-    // A name, not a path: a study reads nothing else.
+    // The name must not be a path, so that a study cannot read other files.
     if name.starts_with('/') || name.split('/').any(|part| part == "..") {
         bail!("`require.not_worse_than: {name}` is a path; write the name of a run or a tag");
     }
@@ -80,7 +80,7 @@ fn earlier(
     Ok(Some(Earlier { run, says: None }))
 }
 
-/// Says which run `latest` is.
+/// States which run `latest` refers to.
 fn which(run: &Run, well: DidWell) -> String {
     let did = match well {
         DidWell::Met => "met its requirements",
@@ -97,7 +97,7 @@ fn name_of(run: &Run) -> String {
 /// earlier run.
 ///
 /// # Errors
-/// The earlier run cannot be read; nothing is added then.
+/// The earlier run cannot be read. In this case, nothing is added.
 pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
     let results = path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
     let own = path.file_name().and_then(|name| name.to_str());
@@ -120,7 +120,7 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
     Ok(())
 }
 
-/// Says that the study has no run to compare with.
+/// States that the study has no earlier run to compare with.
 fn none_is_good(study: &Study) -> String {
     format!(
         "No earlier usable run of {} met its requirements, so cassay compares nothing \
@@ -129,8 +129,8 @@ fn none_is_good(study: &Study) -> String {
     )
 }
 
-/// Returns the records of a variant compared with an earlier run of this name: the findings of that
-/// run, and of this one.
+/// Returns the records of a variant compared with an earlier run of this name. The two findings are
+/// those of that run and of this run.
 pub(super) fn beside(
     variant: &Variant,
     name: String,
@@ -145,7 +145,7 @@ pub(super) fn beside(
     beside.points()
 }
 
-/// A variant of a run, and an earlier run.
+/// A variant of a run, with the findings of this run and of an earlier run.
 struct Beside<'a> {
     variant: &'a Variant,
     /// Study and stamp of the earlier run.
@@ -168,8 +168,9 @@ impl Beside<'_> {
         here.flat_map(|point| self.compare_point(point)).collect()
     }
 
-    /// Compares the metrics of a point: throughput, unless it was offered as a rate; and p99,
-    /// unless the point is saturated, where latency only grows with time.
+    /// Compares the metrics of a point with the earlier run. Throughput is compared unless it was
+    /// offered as a rate. p99 is compared unless the point is saturated, because latency then only
+    /// grows with time.
     fn compare_point(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =
             |other: &&PointRecord| other.variant == point.variant && other.point == point.point;
@@ -202,7 +203,7 @@ impl Beside<'_> {
         let compared = values
             .as_ref()
             .and_then(|[before, now]| analysis::compare_unpaired(before, now, *metric).ok());
-        // Their quotient is the ratio, which is one of geometric means.
+        // The quotient of these means is the ratio, which is a ratio of geometric means.
         let means = values
             .as_ref()
             .filter(|_| compared.is_some())
@@ -213,8 +214,8 @@ impl Beside<'_> {
             (None, None) => undecided("the earlier run has no such point"),
             (Some(_), None) => undecided("one of the two runs has no usable trial at this point"),
         };
-        // With an interval, the estimate alone decides nothing: of two equal runs, one is always
-        // slower.
+        // If there is an interval, the estimate alone does not decide, because one of two equal
+        // runs is always slower.
         let require = &self.variant.settings.require;
         let untold = match require.untold {
             IfInconclusive::Estimate if number.ci95.is_some() => IfInconclusive::Pass,
@@ -246,7 +247,8 @@ impl Beside<'_> {
     }
 }
 
-/// Returns how good the run is compared with the earlier one: more is better, for every metric.
+/// Returns how good the run is compared with the earlier run. A higher value is better, for every
+/// metric.
 fn number(compared: &Comparison, is_latency: bool) -> Number {
     let bounded = "one of the two values is only a bound";
     Number {
@@ -266,7 +268,7 @@ fn undecided(why: &'static str) -> Number {
     }
 }
 
-/// Returns the geometric mean of values; a lower bound counts with its bound.
+/// Returns the geometric mean of values. A lower bound counts as its value.
 fn geometric_mean(values: &[Known]) -> f64 {
     let logs = values.iter().map(|value| value.least().ln());
     (logs.sum::<f64>() / values.len().max(1) as f64).exp()

@@ -7,8 +7,9 @@ use sentences::result_place::point_words;
 use study::settings::IfInconclusive;
 
 impl PendingRequirement<'_> {
-    /// `throughput at 4 threads is 98 op/s, and was 3,489 op/s in gate/20261129T113532Z (-97.2 %,
-    /// 95 %: -97.6 to -96.8 %); it may be 5 % worse`.
+    /// Describes the comparison with an earlier run, such as `throughput at 4 threads is 98 op/s,
+    /// and was 3,489 op/s in gate/20261129T113532Z (-97.2 %, 95 %: -97.6 to -96.8 %); it may be 5 %
+    /// worse`.
     pub(super) fn beside_earlier(&self, earlier: &EarlierNumbers, number: &Number) -> String {
         let write = |value: f64| {
             if earlier.is_latency {
@@ -40,7 +41,7 @@ impl PendingRequirement<'_> {
         )
     }
 
-    /// Adds the numbers of an earlier run. Without numbers, it names that run.
+    /// Adds the numbers of an earlier run. If there are none, adds the name of that run.
     pub(super) fn beside(mut self, numbers: Option<EarlierNumbers>, run: &str) -> Self {
         if numbers.is_none() {
             self.words = format!("{} beside {run}", self.words);
@@ -49,7 +50,8 @@ impl PendingRequirement<'_> {
         self
     }
 
-    /// Returns ` of “b” beside “a”`; empty if a study has one variant.
+    /// Returns the names of the variants, such as ` of “b” beside “a”`. Empty if a study has one
+    /// variant.
     pub(super) fn who(&self) -> String {
         match (self.variant.name(), self.baseline) {
             (None, _) => String::new(),
@@ -58,7 +60,7 @@ impl PendingRequirement<'_> {
         }
     }
 
-    /// Returns ` at 4 threads`; empty if nothing was measured.
+    /// Returns the point, such as ` at 4 threads`. Empty if the requirement has no point.
     pub(super) fn place_words(&self) -> String {
         if self.place.is_none() {
             String::new()
@@ -67,15 +69,15 @@ impl PendingRequirement<'_> {
         }
     }
 
-    /// For example `p99 latency at 4 threads is 9.00 ms (95 %: 8.50 to 9.50), required at most 8
-    /// ms`.
+    /// Describes value and limit, such as `p99 latency at 4 threads is 9.00 ms (95 %: 8.50 to
+    /// 9.50), required at most 8 ms`.
     pub(super) fn clause(&self, number: &Number) -> String {
         let write = |value: f64| match self.unit {
             " op/s" => whole(value),
             " %" => significant(value * 100.0, 3),
             _ => significant(value, 3),
         };
-        // As the study writes it.
+        // The limit is formatted as the study writes it.
         let limit = match self.unit {
             " op/s" => whole(self.limit.value()),
             " %" => round(self.limit.value() * 100.0, 9).to_string(),
@@ -102,7 +104,7 @@ impl PendingRequirement<'_> {
         )
     }
 
-    /// For example `missed`, or `unknown (its interval contains the limit)`.
+    /// Describes the outcome, such as `missed` or `unknown (its interval contains the limit)`.
     pub(super) fn came_of_it(
         &self,
         number: &Number,

@@ -16,7 +16,7 @@ fn study(procedure: &str, require: &str, rest: &str) -> Study {
     resolve("s", &text, &Overrides::default()).unwrap()
 }
 
-/// A trial of 100,000 operations with a p99 and its interval.
+/// Returns a trial of 100,000 operations with this p99 and its interval.
 fn trial(index: usize, variant: &str, threads: f64, p99: f64, ci: [f64; 2]) -> TrialFinding {
     let mut finding = TrialFinding {
         index,
@@ -67,8 +67,8 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         assert_eq!(seen.outcome.name(), outcome, "{require}: {}", seen.says);
         assert!(!seen.is_missed() || outcome == "missed", "{require}");
     }
-    // The value is beyond the limit, and its interval contains the limit: a gate passes only if the
-    // study allows it.
+    // The value is beyond the limit, but its interval contains the limit. A gate passes only if the
+    // study allows that.
     for (untold, is_missed) in [
         ("", true),
         (", untold: miss", true),
@@ -172,7 +172,7 @@ fn the_spread_between_blocks_decides_where_there_are_several() {
         let numbered = p99.iter().enumerate();
         let trials = numbered.map(|(block, p99)| TrialFinding {
             block,
-            // Each window by itself has a narrow interval.
+            // The interval of each window alone is narrow.
             ..trial(block, "-", 4.0, *p99, [p99 - 0.01, p99 + 0.01])
         });
         let study = study(FIXED, "{p99_ms: 10}", "repeat: {blocks: 3}\n");
@@ -266,8 +266,8 @@ fn the_first_sentence_says_what_came_of_them() {
     assert_eq!(said("{p99_ms: 9}").0, Some("untold"));
 }
 
-/// The run that was 38 times slower: both numbers and the allowed loss are reported, and the
-/// records that the answer counts include it.
+/// The run was 38 times slower than the earlier run. The report must contain both numbers and the
+/// allowed loss, and the records of the answer must include the requirement.
 #[test]
 fn a_regression_against_an_earlier_run_has_both_numbers() {
     let study = study(
@@ -294,7 +294,7 @@ fn a_regression_against_an_earlier_run_has_both_numbers() {
         throughput.measured.unwrap(),
         throughput.beside.clone().unwrap(),
     );
-    // The numbers shown give the ratio that is judged.
+    // The ratio of the displayed numbers is the ratio that is judged.
     let quotient = measured / beside.value;
     assert!(
         (quotient - throughput.value.unwrap()).abs() < 1e-9,

@@ -1,5 +1,5 @@
-//! Makes the record of a scale-up study from its points: efficiencies, curves, and the conclusions
-//! that the machine does not allow.
+//! Builds the record of a scale-up study from its points. The record contains efficiencies, curves,
+//! and the conclusions that the machine does not allow.
 
 use analysis::curves::Peak;
 use analysis::rules::Verdict;
@@ -22,36 +22,38 @@ use store::record::{
 /// Properties that all arms of a study share.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Unit that is added: `cores`, `l3`, `numa` or `sockets`.
+    /// Kind of unit that is added: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Instances on the units in use.
+    /// Instances of Cassandra that run on the units in use.
     pub instances: Instances,
     /// Topology of the machine.
     pub machine: MachineSize,
-    /// Name of the load, if there are several.
+    /// Name of the load, if the study has several loads.
     pub load: String,
-    /// Latency bound, if the throughput is the highest within a bound: `p99`, and ns.
+    /// Latency bound, if the throughput is the highest within a bound: the percentile, such as
+    /// `p99`, and the bound in ns.
     pub bound: Option<(String, u64)>,
-    /// Goal of the search, if the throughput is the result of a search: `p99 within 10 ms`.
+    /// Goal of the search, if the throughput is the result of a search, such as `p99 within 10 ms`.
     pub goal: Option<String>,
-    /// Metric for throughput: [`Metric::THROUGHPUT`], on the grid of the search if there was one.
+    /// Metric for throughput. It is [`Metric::THROUGHPUT`], on the grid of the search if there was
+    /// a search.
     pub metric: Metric,
     /// Planned number of blocks.
     pub blocks: usize,
-    /// Reason why quotients have no interval, if they have none.
+    /// Reason why ratios have no interval, if they have none.
     pub unpaired: Option<UnpairedReason>,
 }
 
-/// Instances that run on the units in use.
+/// Instances of Cassandra that run on the units in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instances {
-    /// This many instances over all units.
+    /// This number of instances, which share all units in use.
     Shared(usize),
     /// One instance on each unit of this kind: `cores`, `l3`, `numa` or `sockets`.
     OfUnits(String),
 }
 
-/// Reason why blocks are not pairs, so no interval can be computed.
+/// Reason why blocks are not pairs, so that no interval can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnpairedReason {
     /// One variant ran after the other.
@@ -78,7 +80,7 @@ impl UnpairedReason {
 /// One arm of the study.
 #[derive(Clone, Debug)]
 pub struct Arm {
-    /// Name of the arm, if there are several.
+    /// Name of the arm, if the study has several arms.
     pub name: Option<String>,
     /// Points of the arm, in the order of the study.
     pub points: Vec<UnitsMeasurement>,
@@ -89,20 +91,21 @@ pub struct Arm {
 pub struct UnitsMeasurement {
     /// Number of units, and throughput by block.
     pub point: Point,
-    /// Name of its variant.
+    /// Name of the variant that was measured.
     pub variant: VariantName,
-    /// Verdict over its trials.
+    /// Verdict on all trials of the measurement.
     pub verdict: Verdict,
-    /// Reason why none of its trials may be used, if known.
+    /// Reason why no trial of the measurement may be used, if known.
     pub missing: Option<String>,
-    /// True if throughput was highest at the highest load offered.
+    /// True if throughput was highest at the highest offered load.
     pub is_last: bool,
-    /// Factor between neighbouring rates, if throughput is one of a series of rates.
+    /// Ratio of neighbouring rates, if throughput is one of a series of rates.
     pub grid: Option<f64>,
 }
 
 impl Arm {
-    /// Lists the numbers of units of the matching points: `1, 2 and 4`. `None` if no point matches.
+    /// Lists the numbers of units of the matching points, such as `1, 2 and 4`. `None` if no point
+    /// matches.
     pub fn counted(&self, is_such: impl Fn(&&UnitsMeasurement) -> bool) -> Option<String> {
         let such = self.points.iter().filter(is_such);
         let mut units: Vec<String> = such.map(|of| of.point.units.to_string()).collect();
@@ -119,8 +122,8 @@ impl Arm {
     }
 }
 
-/// Makes the record of one arm under one load. The record includes the improvement over the
-/// baseline, if that is another arm.
+/// Builds the record of one arm under one load. If the baseline is another arm, the record includes
+/// the improvement over it.
 pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRecord {
     let points = arm.points();
     let found = read(&points, setting.machine, setting.metric);
@@ -209,7 +212,7 @@ fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
 }
 
 impl Setting {
-    /// Returns the interval. `None` if it is not finite or could not be computed.
+    /// Returns the interval. `None` if an end is not finite, or if no interval could be computed.
     fn ends(&self, ci95: Option<[f64; 2]>) -> Option<[f64; 2]> {
         ci95.filter(|ends| self.unpaired.is_none() && ends.iter().all(|end| end.is_finite()))
     }
@@ -243,7 +246,7 @@ fn point(
     scaled: &PointResults,
 ) -> ScalePointRecord {
     let (efficiency, why) = setting.to_record(scaled.efficiency);
-    // The caller's reason is more specific.
+    // The reason that the caller knows is more specific.
     let known = measured.missing.clone();
     let missing = known.filter(|_| scaled.ops_per_s.is_none()).or(why);
     ScalePointRecord {
@@ -349,7 +352,7 @@ mod tests {
 
     fn measured(units: u32, sockets: u32, share: f64) -> UnitsMeasurement {
         let ops = 1000.0 * f64::from(units) * share;
-        // Without noise of their own, the trials would be off every curve by more than their noise.
+        // Without any noise, the trials would deviate from every curve by more than their noise.
         let noise = [1.0, 1.0003, 0.9997].into_iter().cycle().skip(units as usize % 3);
         let blocks = [1.0, 1.02, 0.99].into_iter().zip(noise);
         UnitsMeasurement {

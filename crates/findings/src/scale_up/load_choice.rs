@@ -1,9 +1,9 @@
-//! Chooses the throughput of a number of units: the load at which it counts, and its throughput
-//! there by block.
+//! Chooses the load at which the throughput of a number of units is taken, and returns the
+//! throughput there by block.
 //!
-//! Invariant: the throughput is what the units can do. A throughput that is only known to be
-//! possible does not count, and the reason is given: a load that was kept up with, a search that
-//! reached its end, trials with a client at its limit.
+//! Invariant: the throughput is the limit of the units. A throughput that may not be the limit does
+//! not count, and the reason is returned. Examples are a load that the target kept up with, a
+//! search that reached its end, and trials with a client at its limit.
 
 use super::ScaleFacts;
 use crate::comparisons::{COMPARED, is_search, used};
@@ -19,18 +19,18 @@ use measure::number::significant;
 use store::record::{PointRecord, SearchRecord, TrialFinding};
 use study::settings::Variant;
 
-/// Choice for a variant.
+/// Chosen throughput of a variant.
 #[derive(Clone, Debug, Default)]
 pub struct VariantChoice {
     /// Throughput by block, op/s. `None` for a block whose trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
-    /// Verdict over its trials.
+    /// Verdict on the trials of the chosen load.
     pub verdict: Verdict,
-    /// Why it has no throughput, if known.
+    /// Reason why the variant has no throughput, if known.
     pub missing: Option<String>,
-    /// True if the throughput is that of the highest load offered: more may be possible.
+    /// True if the throughput is that of the highest offered load, so that more may be possible.
     pub is_last: bool,
-    /// Factor between one tried rate and the next, if throughput is one of a series of rates.
+    /// Ratio of neighbouring rates, if throughput is one of a series of rates.
     pub grid: Option<f64>,
 }
 
@@ -142,10 +142,10 @@ impl<'a> ScaleFacts<'a> {
         }
     }
 
-    /// Returns the points of a variant in rising order. If some have enough usable blocks, returns
-    /// only those.
+    /// Returns the points of a variant, ordered by load. If some points have enough usable blocks,
+    /// returns only these points.
     fn points_of(&self, variant: &Variant, needs_latency: bool) -> Vec<&'a PointRecord> {
-        // Logs that could not be read have an unknown p99, not a p99 of 0.
+        // If logs could not be read, the p99 is unknown, not 0.
         let is_known = |point: &PointRecord| point.latency_ms.p99.least() > 0.0;
         let of = |point: &&PointRecord| {
             point.variant == variant.name && (!needs_latency || is_known(point))
@@ -160,8 +160,8 @@ impl<'a> ScaleFacts<'a> {
         }
     }
 
-    /// Returns throughput by block. It uses the trials of a point that show what the target can do,
-    /// on the data that the block's last trials used.
+    /// Returns throughput by block. It uses those trials of a point that show the limit of the
+    /// target, on the data that the block's last trials used.
     fn target_throughput(
         &self,
         variant: &Variant,
@@ -178,7 +178,7 @@ impl<'a> ScaleFacts<'a> {
         ops.map(|trial| Some(trial?.all.ops_per_s)).collect()
     }
 
-    /// Returns true if no trial of its block ran on data that was loaded later, after an
+    /// Returns true if no trial of the same block ran on data that was loaded later, after an
     /// interruption.
     fn is_of_last_data(&self, trial: &TrialFinding) -> bool {
         let block = self.trials.iter().filter(|one| one.block == trial.block);

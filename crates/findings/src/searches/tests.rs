@@ -1,11 +1,11 @@
-//! Tests searches on made-up trials.
+//! Tests searches with artificial trials.
 
 use super::*;
 use analysis::procedure::Point;
 use analysis::procedure::Role;
 use measure::Known;
 
-/// Returns the sentences on the searches of a variant.
+/// Returns the sentences about the searches of a variant.
 fn sentences(
     study: &Study,
     variant: &Variant,
@@ -115,8 +115,8 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
     assert_eq!(searches[5].found(), Some(Known::AtLeast(8000.0)));
 }
 
-/// A search is a path: the peaks of two variants are compared, block by block, and not the trials
-/// that happened to be at one point in both.
+/// A search is a path. So the test compares the results of two variants, block by block, and not
+/// the trials that happened to be at one point in both.
 #[test]
 fn variants_are_compared_by_what_was_found() {
     let (study, trials) = all();
@@ -129,11 +129,12 @@ fn variants_are_compared_by_what_was_found() {
     let mut answer = findings.answer.iter();
     let told = answer.find(|s| s.starts_with("At the loads that the searches found"));
     assert!(told.is_some(), "{:?}", findings.answer);
-    // Trials that hold a point do not count as its blocks.
+    // Trials that hold a point do not count as additional blocks of the point.
     assert!(findings.points.iter().all(|point| point.blocks <= 3));
 }
 
-/// A load beyond the limit times out and is refused: the search was meant to see that.
+/// At a load beyond the limit, requests time out and are rejected. The search is meant to try such
+/// a load.
 #[test]
 fn a_trial_that_was_too_much_makes_no_run_invalid() {
     let verdict = |invalid: fn(&TrialFinding) -> bool| {
@@ -147,7 +148,7 @@ fn a_trial_that_was_too_much_makes_no_run_invalid() {
     };
     let is_beyond = |trial: &TrialFinding| trial.all.latency_ms.p99.least() > 10.0;
     assert_eq!(verdict(is_beyond), (Verdict::Valid, 0));
-    // A trial at the expected load counts.
+    // A trial at the expected load counts towards the verdict.
     let is_expected = |trial: &TrialFinding| trial.role == Role::Expected && trial.block == 0;
     assert_eq!(verdict(is_expected).0, Verdict::Invalid);
 }
@@ -170,8 +171,8 @@ fn searches_that_end_at_the_same_load_know_it_to_their_grid() {
     );
 }
 
-/// Two machines that reach a bound at the same number of threads counted as equal. The price of one
-/// used its fastest probe, and its answer had no throughput.
+/// In an earlier version, two machines that reached a bound at the same number of threads counted
+/// as equal. The price of one used its fastest probe, and its answer had no throughput.
 #[test]
 fn searches_over_threads_are_compared_and_priced_at_their_end() {
     let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
@@ -197,7 +198,7 @@ fn searches_over_threads_are_compared_and_priced_at_their_end() {
         panic!("{:?}", findings.comparisons);
     };
     assert!((compared.ratio - 1.5).abs() < 1e-9, "{}", compared.ratio);
-    // The next number of threads may be better.
+    // The highest number of threads may be one more than the result.
     let [low, high] = compared.ci95.unwrap();
     let next = 33.0 / 32.0;
     assert!(
@@ -217,7 +218,8 @@ fn searches_over_threads_are_compared_and_priced_at_their_end() {
     assert!(!said.contains(" did "), "no ladder: {said}");
 }
 
-/// It was refused: each block has a search of its own, and their results are compared.
+/// An earlier version rejected studies of searches that end when the question is answered. Each
+/// block has a separate search, and the results of the searches are compared.
 #[test]
 fn searches_go_on_until_what_they_found_is_told_apart() {
     let text = STUDY.replace("blocks: 3", "until: answered, min: 4, max: 8");

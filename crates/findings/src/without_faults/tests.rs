@@ -1,4 +1,4 @@
-//! Tests stretches of made-up trials, with faults and without.
+//! Tests periods of artificial trials, with and without faults.
 
 use super::*;
 use crate::combine;
@@ -37,17 +37,18 @@ fn stretch(ops_per_s: f64, p99_ms: f64, failed: u64) -> StretchRecord {
     }
 }
 
-/// Returns the variation of a block, common to both sides.
+/// Returns the variation of a block, which affects both trials of a pair.
 fn drift(block: usize) -> f64 {
     [1.0, 1.3, 0.8, 1.1, 0.9][block % 5]
 }
 
-/// Returns the variation of a pair's ratio from block to block.
+/// Returns the variation from block to block of a pair's ratio.
 fn scatter(block: usize) -> f64 {
     [1.0, 1.01, 0.99, 1.005, 0.995][block % 5]
 }
 
-/// A run in whose trials throughput drops to `kept` of a second's while the fault is on.
+/// Returns the findings of a run in which throughput drops to the share `kept` while the fault is
+/// active.
 fn run(study: &Study, kept: f64) -> FindingsRecord {
     let mut trials = trials(study, |_| (1000.0, Known::Exactly(2.0)));
     for trial in trials.iter_mut().filter(|one| one.variant.as_str() == "with-faults") {
@@ -80,7 +81,7 @@ fn ratio<'a>(record: &'a WithoutFaultsRecord, metric: &str) -> &'a ComparisonRec
     all.find(|one| one.metric == metric).unwrap()
 }
 
-/// Blocks differ by far more than the fault does: only pairs show it.
+/// Blocks differ by far more than the fault changes throughput, so only pairs show its effect.
 #[test]
 fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
     let found = run(&study(5, "threads: 8"), 0.8);
@@ -104,7 +105,7 @@ fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
         ratio(after, "ops_per_s").verdict,
         store::record::Finding::Equivalent
     );
-    // It is not a side of the study's own comparisons.
+    // A variant without faults is not a side of the study's own comparisons.
     assert!(found.comparisons.is_empty());
     let said = found.answer.last().unwrap();
     assert!(
@@ -120,7 +121,7 @@ fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
     );
 }
 
-/// At a rate, latency is compared.
+/// At a rate, the comparison is by latency.
 #[test]
 fn one_pair_has_a_ratio_and_no_error() {
     let found = run(&study(1, "rate: 100"), 0.8);

@@ -1,27 +1,27 @@
-//! Places the boxes of a picture: boxes and tiles flow from left to right and then down, and a box
-//! fits its content and its text.
+//! Places the boxes of a picture. Boxes and tiles are placed in rows, from left to right and then
+//! down. Each box is as large as its content and its text require.
 
 use crate::page::{BoxGroup, Leaf};
 
-/// Height of a part of a tile, with the gap below it.
+/// Height of a part of a tile, including the gap below it.
 pub const PART_PX: f64 = 20.0;
-/// Width of a tile: three digits fit.
+/// Width of a tile, in which three digits fit.
 const TILE_PX: f64 = 28.0;
 /// Space for the label of a tile.
 const TILE_LABEL_PX: f64 = 13.0;
-/// Gap between boxes and around their content.
+/// Gap between boxes, and around the content of a box.
 const GAP_PX: f64 = 8.0;
 const TILE_GAP_PX: f64 = 4.0;
 /// Height of a line of text.
 const LINE_PX: f64 = 14.0;
-/// Widths of letters: of a name, of the text below it, and of digits. They are those of a wide font
-/// (DejaVu Sans), because the actual font is unknown.
+/// Widths of letters: of a name, of the text below it, and of digits. They are the widths in a wide
+/// font (DejaVu Sans), because the font that a browser uses is unknown.
 const NAME_LETTER_PX: f64 = 7.7;
 const LETTER_PX: f64 = 6.6;
 const DIGIT_PX: f64 = 6.4;
-/// Maximum number of tiles in a row: sixteen, so that boxes with many cores become blocks.
+/// Maximum number of tiles in a row. It is sixteen, so that boxes with many cores become blocks.
 const TILES_PX: f64 = 16.0 * (TILE_PX + TILE_GAP_PX);
-/// Maximum number of letters in a line. Longer lines are cut off.
+/// Maximum number of letters in a line. Longer lines are truncated.
 const LETTERS_MAX: usize = 48;
 
 /// A box with its position.
@@ -30,7 +30,7 @@ pub struct Laid<'a> {
     pub y: f64,
     pub width: f64,
     pub height: f64,
-    /// Text on it: its name, and further facts.
+    /// Lines of text on the box: its name, and further facts.
     pub lines: Vec<String>,
     pub nests: Vec<Laid<'a>>,
     pub tiles: Vec<PlacedLeaf<'a>>,
@@ -42,17 +42,18 @@ pub struct PlacedLeaf<'a> {
     pub x: f64,
     pub y: f64,
     pub width: f64,
-    /// Space for its label, above its parts.
+    /// Height of the space for the label of the tile, above its parts.
     label_px: f64,
 }
 
 impl Laid<'_> {
-    /// Returns the beginning of a line of its text.
+    /// Returns the position at which a line of the box's text begins.
     pub fn line_at(&self, line: usize) -> [f64; 2] {
         [self.x + GAP_PX, self.y + LINE_PX * (line + 1) as f64]
     }
 
-    /// Stretches a box. Boxes in a row have the same height, and their contents are on one line.
+    /// Stretches a box, so that the boxes in a row have the same height and their contents are on
+    /// one line.
     fn stretch(&mut self, height: f64) {
         let more = height - self.height;
         self.height = height;
@@ -75,13 +76,13 @@ impl Laid<'_> {
 }
 
 impl PlacedLeaf<'_> {
-    /// Returns the beginning of one of its parts.
+    /// Returns the position at which a part of the tile begins.
     pub fn part_y(&self, index: usize) -> f64 {
         self.y + self.label_px + PART_PX * index as f64
     }
 }
 
-/// Returns boxes in rows of at most `limit`, with the total width and height.
+/// Returns boxes in rows of at most the width `limit`, with the total width and height.
 pub fn flow(nests: &[BoxGroup], limit: f64) -> (Vec<Laid<'_>>, f64, f64) {
     let mut all: Vec<Laid<'_>> = nests.iter().map(|nest| lay(nest, limit)).collect();
     let sizes: Vec<[f64; 2]> = all.iter().map(|laid| [laid.width, laid.height]).collect();
@@ -128,7 +129,7 @@ fn written_px(lines: &[String]) -> f64 {
 }
 
 fn flow_tiles(tiles: &[Leaf], limit: f64) -> (Vec<PlacedLeaf<'_>>, f64, f64) {
-    // Parts of all tiles are on the same lines, even if only some tiles have a label.
+    // The parts of all tiles are on the same lines, even if only some tiles have a label.
     let label_px = if tiles.iter().all(|tile| tile.label.is_empty()) {
         0.0
     } else {
@@ -174,9 +175,9 @@ struct ItemPlace {
 }
 
 impl Rows {
-    /// Returns as few rows as fit into `limit`, as even as possible.
+    /// Returns as few rows as possible within the width `limit`, with rows of similar width.
     fn even(sizes: &[[f64; 2]], limit: f64, gap: f64) -> Rows {
-        /// Bisections of a width of a thousand pixels down to one pixel.
+        /// Number of bisections from a width of a thousand pixels to one pixel.
         const HALVINGS: usize = 10;
         let mut best = Rows::fill(sizes, limit, gap);
         let (mut low, mut high) = (0.0, best.width);

@@ -9,7 +9,7 @@ use analysis::multiple_comparisons::differing;
 use analysis::{Comparison, Metric, compare_unpaired};
 use store::record::{CostComparisonRecord, CostKind};
 
-/// Returns every cost that both runs know at a point. A cost of zero has no ratio.
+/// Returns every cost that is known for both runs at a point. A cost of zero has no ratio.
 pub fn compared(matched: &MatchedPoints<'_, '_>) -> Vec<CostComparisonRecord> {
     let is_usable = |point: &Point<'_>| point.verdict != Verdict::Invalid;
     let usable = matched.iter().filter(|(a, b)| is_usable(a) && is_usable(b));
@@ -46,8 +46,8 @@ fn at_point(baseline: &Point<'_>, contender: &Point<'_>) -> Vec<CostComparisonRe
     .collect()
 }
 
-/// Returns the costs as a table for each contender. The section is empty if no two runs know a
-/// cost.
+/// Returns the costs as one table for each contender. The section is empty if no cost is known for
+/// both runs.
 pub fn section(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Section {
     let table = |pair: &Pair<'_, '_>| {
         let caption = match pairs.len() {

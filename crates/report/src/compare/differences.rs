@@ -53,8 +53,8 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
     }
 }
 
-/// Returns the resolved study. A file that it names is replaced by its length and hash, because
-/// keys of a user's table must not appear on a shared page.
+/// Returns the resolved study. Files that the study names are replaced by their length and hash,
+/// because keys of a user's table must not appear on a shared page.
 fn study(run: &RunView) -> BTreeMap<String, String> {
     let mut resolved = run.plan.resolved.clone();
     for text in resolved.overrides.inputs.values_mut() {
@@ -66,7 +66,7 @@ fn study(run: &RunView) -> BTreeMap<String, String> {
     flatten(&json!(resolved))
 }
 
-/// Returns all named properties of a run.
+/// Returns all properties of a run by name.
 fn properties(run: &RunView) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, String> = study(run)
         .into_iter()
@@ -86,7 +86,7 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
         for (name, value) in &node.facts {
             all.insert(format!("{}: {name}", node.name), value.clone());
         }
-        // For settings that were requested per trial, there is a better record.
+        // These settings were requested per trial, and another record describes them better.
         let settings = if told { None } else { Some(&node.settings) };
         for (name, value) in settings.into_iter().flatten() {
             all.insert(format!("{} setting: {name}", node.name), value.clone());
@@ -96,7 +96,7 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
     all
 }
 
-/// Returns the differences of two runs as data.
+/// Returns the differences between two runs as data.
 pub(super) fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Option<String>; 2]> {
     let (a, b) = (properties(a), properties(b));
     let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -105,7 +105,7 @@ pub(super) fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Opt
     keys.into_iter().filter(differs).map(|key| (key.clone(), both(key))).collect()
 }
 
-/// Lists the runs, each with its verdict and a link to its report.
+/// Lists the runs, with the verdict of each and a link to its report.
 pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     let version = |side: &Side<'_>| side.run.plan.cassay.clone();
     let why = |side: &Side<'_>| {

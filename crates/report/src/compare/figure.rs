@@ -1,4 +1,4 @@
-//! The figure of the first screen: the runs in one plot, and their ratios to the baseline.
+//! The figure of the first screen, with the runs in one plot, and their ratios to the baseline.
 
 use super::pairs::{Pair, metric_of, primary};
 use super::results::{Row, labels, rows};
@@ -13,11 +13,11 @@ use crate::sections::results::metric_name;
 use analysis::procedure;
 use store::record::{ComparisonRecord, Finding};
 
-/// Minimum number of loads for a curve.
+/// Minimum number of loads from which a curve is drawn.
 const PLACES_MIN: usize = 3;
-/// Maximum number of ratios on a first screen.
+/// Maximum number of ratios on the first screen.
 const RATIOS_MAX: usize = 12;
-/// Minimum number of values above a point of a curve. Otherwise, the point is not drawn.
+/// Minimum number of values above a point of a curve. Points with fewer values are not drawn.
 const ABOVE_MIN: f64 = 10.0;
 
 /// Returns the figure. `None` if the runs have nothing in common.
@@ -63,7 +63,7 @@ pub(super) fn figure(
     })
 }
 
-/// Plots throughput, or latency, over the load.
+/// Plots throughput or latency against the load.
 fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurvePlot, &'static str) {
     let is_throughput = metric == "ops_per_s";
     let mut marks = Vec::new();
@@ -170,7 +170,7 @@ fn unnamed_line(points: Vec<(f64, Option<f64>)>, index: usize) -> LeadMark {
     }
 }
 
-/// Plots the ratios of a metric at every point, each with its interval.
+/// Plots the ratios of a metric at every point, with their intervals.
 fn ratios(
     sides: &[Side<'_>],
     pairs: &[Pair<'_, '_>],

@@ -7,20 +7,20 @@ use analysis::{Comparison, Metric, procedure};
 use measure::Known;
 use store::record::{ComparisonRecord, CostComparisonRecord, MultiplicityRecord, TrialFinding};
 
-/// A contender and its comparison with the baseline.
+/// A contender, with its comparison with the baseline.
 pub(super) struct Pair<'p, 'a> {
     pub(super) run: &'a RunView,
-    /// Number of the run on the page: the baseline is 0.
+    /// Number of the run on the page. The baseline has number 0.
     pub(super) index: usize,
     pub(super) points: &'p [Point<'a>],
     pub(super) matched: MatchedPoints<'p, 'a>,
     pub(super) comparisons: Vec<ComparisonRecord>,
-    /// Costs compared with the baseline's; filled in by `costs`.
+    /// Costs compared with those of the baseline. The module `costs` sets this field.
     pub(super) costs: Vec<CostComparisonRecord>,
 }
 
 /// Compares every contender with the baseline, which is the first of the runs. Also returns the
-/// expected number of false findings of all comparisons together.
+/// expected number of false findings in all comparisons together.
 pub(super) fn pairs<'p, 'a>(
     runs: &[&'a RunView],
     points: &'p [Vec<Point<'a>>],
@@ -46,7 +46,7 @@ pub(super) fn pairs<'p, 'a>(
     (pairs, many)
 }
 
-/// Pairs of points: the same variant at the same point in both runs.
+/// A pair of points: the same variant at the same point in both runs.
 pub(super) type MatchedPoints<'p, 'a> = Vec<(&'p Point<'a>, &'p Point<'a>)>;
 
 fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoints<'p, 'a> {
@@ -55,7 +55,7 @@ fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoin
     left.iter().filter_map(pair).collect()
 }
 
-/// Metric: its name in records, its comparison, and its value.
+/// Compared metric, with its name in records, its margins, and its value.
 type ComparedMetric = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
 /// Metrics that are compared at each point.
@@ -70,9 +70,9 @@ const METRICS: [ComparedMetric; 4] = [
     }),
 ];
 
-/// A comparison before the judgement together with the others.
+/// A comparison that has not yet been judged together with the other comparisons.
 struct SeenComparison {
-    /// Number of the pair.
+    /// Index of the pair.
     pair: usize,
     metric: &'static str,
     variant: analysis::VariantName,
@@ -81,8 +81,9 @@ struct SeenComparison {
     is_primary: bool,
 }
 
-/// Compares the points. One block is one observation, and the blocks of two runs are not pairs. The
-/// latency of a saturated point depends on the trial's length. Two lower bounds have no ratio.
+/// Compares the points. One block is one observation, and the blocks of two runs are not pairs.
+/// Latencies of saturated points are omitted, because they depend on the length of the trial. Two
+/// lower bounds have no ratio.
 fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenComparison> {
     let primary = primary(matched);
     let mut found = Vec::new();
@@ -93,7 +94,7 @@ fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenCompa
         for (metric, how, value) in METRICS {
             let is_saturated = a.saturated || b.saturated;
             // If both runs kept up with a rate, throughput equals the offered rate, and shows
-            // nothing about either.
+            // nothing about either run.
             let is_as_offered = a.at.is_some_and(procedure::Point::is_rate) && !is_saturated;
             let is_throughput = metric == "ops_per_s";
             if (is_saturated && !is_throughput) || (is_as_offered && is_throughput) {
@@ -153,7 +154,8 @@ fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
     })
 }
 
-/// Returns the metric that answers a question at a point: latency at a rate, otherwise throughput.
+/// Returns the metric that answers the question at a point: latency at a rate, otherwise
+/// throughput.
 pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
     if point.at.is_some_and(procedure::Point::is_rate) {
         "latency_ms.p99"
@@ -162,8 +164,8 @@ pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
     }
 }
 
-/// Among the pairs with which both runs kept up, returns the pair with the highest sum of
-/// throughputs. A sum shows nothing about the difference, so the choice favours no side.
+/// Among the pairs whose two runs kept up, returns the pair with the highest sum of throughputs. A
+/// sum shows nothing about the difference, so the choice favours neither run.
 pub(super) fn primary(matched: &MatchedPoints<'_, '_>) -> Option<usize> {
     let fits = |(a, b): &(&Point<'_>, &Point<'_>)| {
         let usable = |p: &Point<'_>| p.verdict != Verdict::Invalid && !p.saturated;

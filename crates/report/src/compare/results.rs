@@ -1,5 +1,5 @@
-//! Shows the comparisons as tables, throughput of all runs as bars, and their latency distributions
-//! in one chart.
+//! Shows the comparisons as tables, the throughput of all runs as bars, and their latency
+//! distributions in one chart.
 
 use super::pairs::Pair;
 use super::side::Side;
@@ -25,7 +25,7 @@ pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, 
             1 => "Contender against baseline".to_owned(),
             _ => format!("{} against {}", pair.run.name, baseline.name),
         };
-        // Here, baseline and contender are the runs, and the variant is the same on both sides.
+        // In this table, baseline and contender are runs, and both have the same variant.
         let mut table = comparison_table(&pair.comparisons, &caption, |table| {
             table.text("Variant", |c| variant_name(&c.baseline, baseline))
         });
@@ -61,10 +61,10 @@ fn foot() -> String {
     )
 }
 
-/// A point in every run that has it, the baseline first.
+/// A point with every run that has it. The baseline comes first.
 pub(super) type Row<'p, 'a> = Vec<Option<&'p Point<'a>>>;
 
-/// Returns the points that the baseline shares with any contender.
+/// Returns the points that the baseline shares with at least one contender.
 pub(super) fn rows<'p, 'a>(left: &'p [Point<'a>], pairs: &[Pair<'p, 'a>]) -> Vec<Row<'p, 'a>> {
     let row = |point: &'p Point<'a>| {
         let of = |pair: &Pair<'p, 'a>| {
@@ -78,7 +78,8 @@ pub(super) fn rows<'p, 'a>(left: &'p [Point<'a>], pairs: &[Pair<'p, 'a>]) -> Vec
     left.iter().filter_map(row).collect()
 }
 
-/// Formats a point: `mixed, threads 8`. It contains the variant only if there are several.
+/// Formats a point, such as `mixed, threads 8`. The text contains the variant only if there are
+/// several.
 pub(super) fn labels(rows: &[Row<'_, '_>], baseline: &RunView) -> Vec<String> {
     let points: Vec<&Point<'_>> = rows.iter().filter_map(|row| row[0]).collect();
     let several = points.iter().any(|p| p.variant != points[0].variant);
@@ -146,7 +147,7 @@ fn chart(sides: &[Side<'_>], rows: &[Row<'_, '_>]) -> Chart {
     }
 }
 
-/// Returns a chart for each point: the distribution of every run.
+/// Returns a chart for each point, with the distribution of every run.
 fn curves(sides: &[Side<'_>], rows: &[Row<'_, '_>]) -> Vec<(String, Chart)> {
     let chart = |(row, label): (&Row<'_, '_>, String)| {
         let mut series = Vec::new();

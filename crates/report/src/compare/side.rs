@@ -1,12 +1,12 @@
-//! A run on a page with several runs.
+//! A run on a page that shows several runs.
 
 use crate::run_view::RunView;
 
 /// A run in a comparison.
 #[derive(Clone, Debug)]
 pub struct Side<'a> {
-    /// The run itself.
+    /// The run, as read from its folder.
     pub run: &'a RunView,
-    /// Link from the page to the run's report. `None` if there is no path to it.
+    /// Link from the page to the run's report. `None` if no path leads there.
     pub link: Option<String>,
 }

@@ -1,9 +1,9 @@
-//! Formats numbers like Java's formatter. Unlike Rust, it rounds the shortest decimal digits of the
-//! number, halves away from zero.
+//! Formats numbers like Java's formatter. Unlike Rust, Java rounds the shortest decimal digits of a
+//! number, with halves rounded away from zero.
 
 use measure::number::grouped as digits_grouped;
 
-/// Formats as `%.Nf`, with commas between thousands if `grouped`.
+/// Formats a number as `%.Nf`, with commas between thousands if `grouped`.
 pub(super) fn fixed(value: f64, decimals: usize, grouped: bool) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -24,9 +24,9 @@ pub(super) fn fixed(value: f64, decimals: usize, grouped: bool) -> String {
     }
 }
 
-/// Returns the digits before and behind the point.
+/// Returns the digits before and after the decimal point.
 fn rounded(value: f64, decimals: usize) -> (String, String) {
-    // The shortest digits that represent the same number, without an exponent.
+    // These are the shortest digits that represent the same number, without an exponent.
     let shortest = format!("{value}");
     let (whole, fraction) = shortest.split_once('.').unwrap_or((&shortest, ""));
     let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();

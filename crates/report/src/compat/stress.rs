@@ -1,8 +1,8 @@
 //! Prints the output of cassandra-stress 3.11.4, during a run and at its end.
 //!
 //! The output was compared with that of the tool's own classes for the same numbers. One difference
-//! is deliberate: over several intervals, the tool adds up the longest pauses of the collector, but
-//! this module keeps the longest one.
+//! is deliberate: over several intervals, the tool adds up the longest pauses of the garbage
+//! collector, but this module keeps the longest one.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,26 @@ use measure::{Histogram, number};
 use super::java::fixed;
 use super::rank::nearest_ns;
 
-/// The last line of a run that succeeded.
+/// Last line of a run that succeeded.
 pub const END: &str = "END\n";
 
-/// The last line of a run that failed.
+/// Last line of a run that failed.
 pub const FAILURE: &str = "FAILURE\n";
 
-/// Measurements of a time, an interval or a run, for one kind of operation or for all.
+/// Measurements of a part of an interval, an interval or a run, for one kind of operation or for
+/// all kinds.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// Start and end, ns since an arbitrary moment. Absent before the first measurement.
+    /// Start and end, ns since an arbitrary moment. `None` before the first measurement.
     pub span_ns: Option<(u64, u64)>,
     /// Partitions touched.
     pub partitions: u64,
-    /// Rows read or written.
+    /// Number of rows that were read or written.
     pub rows: u64,
-    /// Operations that failed.
+    /// Number of operations that failed.
     pub errors: u64,
-    /// Latency of all operations, including failed operations, in nanoseconds: from the due time at
-    /// a fixed rate, otherwise from the send.
+    /// Latency of all operations, including failed operations, in nanoseconds. At a fixed rate, it
+    /// counts from the time at which an operation was due, otherwise from the send.
     pub latency: Histogram,
 }
 
@@ -38,7 +39,7 @@ pub struct Timing {
 pub struct Gc {
     /// Number of garbage collections.
     pub count: f64,
-    /// Bytes that the collections freed.
+    /// Number of bytes that the collections freed.
     pub bytes: f64,
     /// Longest pause, ms.
     pub max_ms: f64,
@@ -48,19 +49,20 @@ pub struct Gc {
     pub sum_of_squares_ms: f64,
 }
 
-/// Measurements of an interval or a run, for all kinds of operation.
+/// Measurements of an interval or a run, for all kinds of operations.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// Timings by the names that the tool uses: `READ`, `WRITE`, or those of a profile.
+    /// Timings by the names that the tool uses, which are `READ`, `WRITE`, or the names in a
+    /// profile.
     pub operations: BTreeMap<String, Timing>,
-    /// Garbage collectors.
+    /// Activity of the garbage collectors.
     pub gc: Gc,
-    /// Standard error of the mean rate over all intervals up to now, as a share of the mean.
+    /// Standard error of the mean rate over all intervals so far, as a share of the mean.
     pub stderr: f64,
 }
 
 impl Timing {
-    /// Adds the measurements of another time.
+    /// Adds the measurements of another period.
     pub fn add(&mut self, other: &Timing) {
         self.span_ns = match (self.span_ns, other.span_ns) {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
@@ -79,8 +81,8 @@ impl Timing {
     fn seconds(&self) -> f64 {
         match self.span_ns {
             Some((from, to)) => to.saturating_sub(from) as f64 * 1e-9,
-            // These are the tool's extremes. Their difference wraps to 1 ns, and zero divided by it
-            // is zero.
+            // These are the extremes in the tool. Their difference wraps to 1 ns, so that dividing
+            // zero by it results in zero.
             None => 1e-9,
         }
     }
@@ -97,14 +99,14 @@ impl Timing {
         self.latency.max_ns() as f64 * 1e-6
     }
 
-    /// Returns the latency at a percentile, as the tool's library counts.
+    /// Returns the latency at a percentile, with the rank that the tool's library uses.
     pub(super) fn percentile_ms(&self, percentile: f64) -> f64 {
         nearest_ns(&self.latency, percentile) as f64 * 1e-6
     }
 }
 
 impl Gc {
-    /// Adds the activity of another time.
+    /// Adds the activity in another period.
     pub fn add(&mut self, other: &Gc) {
         self.count += other.count;
         self.bytes += other.bytes;
@@ -121,8 +123,8 @@ impl Gc {
 }
 
 impl Sample {
-    /// Adds an interval to a run, which takes over the interval's standard error. The time of an
-    /// idle kind continues, because all kinds share the run.
+    /// Adds an interval to a run. The run takes over the standard error of the interval. For an
+    /// idle kind, time also continues, because all kinds share the time of the run.
     pub fn add(&mut self, interval: &Sample) {
         let passed = interval.total().span_ns;
         for timing in self.operations.values_mut() {
@@ -146,19 +148,19 @@ impl Sample {
     }
 }
 
-/// Prints the lines of a run's intervals. Each line waits for the next one. The interval after the
-/// last whole one is only the time of the last responses, perhaps a few µs. It is merged into the
-/// last one, because its own rate would be meaningless.
+/// Prints the lines of a run's intervals. Each line is delayed until the next interval is known.
+/// The interval after the last whole one only contains the last responses, and may be a few µs
+/// long. It is merged into the previous one, because its own rate would be meaningless.
 #[derive(Debug, Default)]
 pub struct Lines {
     held: Option<Sample>,
     run: Sample,
-    /// Longest interval up to now, seconds.
+    /// Longest interval so far, in seconds.
     longest: f64,
 }
 
 impl Lines {
-    /// Takes an interval that has operations. Returns the text that can be printed now.
+    /// Takes an interval that contains operations. Returns the text that can be printed now.
     pub fn take(&mut self, interval: Sample) -> String {
         let seconds = interval.total().seconds();
         if let Some(held) = &mut self.held
@@ -173,7 +175,7 @@ impl Lines {
         text
     }
 
-    /// Returns the line of the last interval, and the run.
+    /// Returns the line of the last interval, and the measurements of the run.
     pub fn end(&mut self) -> (String, Sample) {
         let text = self.print();
         self.longest = 0.0;
@@ -189,10 +191,10 @@ impl Lines {
     }
 }
 
-/// Sections of settings, each a title and its rows.
+/// Sections of settings, each with a title and its rows.
 pub type Settings = Vec<(&'static str, Vec<(&'static str, String)>)>;
 
-/// Returns the block of settings at the beginning of a run; empty without settings.
+/// Returns the block of settings at the beginning of a run. Empty if there are no settings.
 pub fn settings(settings: &Settings) -> String {
     if settings.is_empty() {
         return String::new();
@@ -208,7 +210,7 @@ pub fn settings(settings: &Settings) -> String {
     text
 }
 
-/// Returns the line above the rows of a run.
+/// Returns the headings above the rows of a run.
 pub fn header() -> String {
     headed("")
 }
@@ -228,8 +230,9 @@ fn headed(prefix: &str) -> String {
     )
 }
 
-/// Returns the rows of an interval, which `run` already includes. Empty without operations. With
-/// several kinds of operation, each has a row, and another row is for all together.
+/// Returns the rows of an interval, which `run` already includes. Empty without operations. If
+/// there are several kinds of operations, each kind has a row, and one more row covers all kinds
+/// together.
 pub fn interval(interval: &Sample, run: &Sample) -> String {
     let total = interval.total();
     if total.operations() == 0 {
@@ -237,7 +240,7 @@ pub fn interval(interval: &Sample, run: &Sample) -> String {
     }
     let mut text = String::new();
     if run.operations.len() > 1 {
-        // An idle kind keeps its row, with zeros over the same time.
+        // An idle kind still has a row, with zeros over the same time.
         let resting = Timing {
             span_ns: total.span_ns,
             ..Timing::default()
@@ -283,7 +286,7 @@ fn row(prefix: &str, name: &str, timing: &Timing, run: &Timing, sample: &Sample)
     ]
     .map(whole)
     .join(",");
-    // The tool divides in single precision.
+    // The tool divides in single precision, so this must do the same.
     let time = f64::from(run.milliseconds() as f32 / 1000f32);
     format!(
         "{prefix}{:<10}{:>10},{rates},{latencies},{:>7},{:>9},{:>7},{:>7},{pauses}\n",
@@ -296,7 +299,7 @@ fn row(prefix: &str, name: &str, timing: &Timing, run: &Timing, sample: &Sample)
     )
 }
 
-/// Returns the block `Results:` of a run, with the empty lines around it.
+/// Returns the block `Results:` of a run, including the empty lines before and after it.
 pub fn summary(run: &Sample) -> String {
     let total = run.total();
     let rate = |label: &str, unit: &str, count: &dyn Fn(&Timing) -> u64| {
@@ -357,7 +360,7 @@ fn collections(gc: &Gc) -> String {
     )
 }
 
-/// Lists values by kind: `[READ: …, WRITE: …]`
+/// Lists values by kind, in the form `[READ: …, WRITE: …]`.
 fn each(run: &Sample, of: &dyn Fn(&Timing) -> String) -> String {
     let parts: Vec<String> = run
         .operations
@@ -382,7 +385,7 @@ fn clock(milliseconds: u64) -> String {
     format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
 }
 
-/// Returns the table of all runs with a rising number of threads.
+/// Returns the table of all runs as the number of threads increases.
 pub fn ladder(runs: &[(u32, Sample)]) -> String {
     let id = |threads: u32| format!("{threads} threadCount");
     let width = runs.iter().map(|(threads, _)| id(*threads).len()).max().unwrap_or(0);
@@ -398,29 +401,31 @@ pub fn ladder(runs: &[(u32, Sample)]) -> String {
     text
 }
 
-/// Length of a run, for its first line.
+/// Length of a run, as stated in its first line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Length {
-    /// A number of operations.
+    /// The run ends after this number of operations.
     Operations(u64),
-    /// A number of `seconds`, `minutes` or `hours`.
+    /// The run ends after this number of `seconds`, `minutes` or `hours`.
     Time(u64, &'static str),
-    /// Until the standard error of the mean, as a share of the mean, is below this value.
+    /// The run ends when the standard error of the mean, as a share of the mean, is below this
+    /// value.
     Uncertainty(f64),
 }
 
-/// Returns the kinds of operation of `mixed` and `user` as in [`running`]. The name of any other
-/// command is its only kind.
+/// Returns the kinds of operations of `mixed` and `user` in the form that [`running`] needs. For
+/// any other command, the only kind is the name of the command.
 pub fn kinds(operations: &[&str]) -> String {
     format!("[{}]", operations.join(", "))
 }
 
-/// Returns the line before a warm-up.
+/// Returns the line that precedes a warm-up.
 pub fn warming_up(operation: &str, iterations: u64) -> String {
     format!("Warming up {operation} with {iterations} iterations...\n")
 }
 
-/// Returns the line before a run. `kinds` is `WRITE`, or the result of [`kinds`] for several.
+/// Returns the line that precedes a run. `kinds` is `WRITE`, or the result of [`kinds`] for several
+/// kinds.
 pub fn running(kinds: &str, threads: u32, length: Length) -> String {
     let length = match length {
         Length::Operations(count) => format!("for {count} iteration"),
@@ -430,19 +435,19 @@ pub fn running(kinds: &str, threads: u32, length: Length) -> String {
     format!("Running {kinds} with {threads} threads {length}\n")
 }
 
-/// Returns the lines before the next number of threads.
+/// Returns the lines that precede the next number of threads.
 pub fn step(threads: u32) -> String {
     format!("\nRunning with {threads} threadCount\n")
 }
 
-/// Returns the line after a number of threads, except the first. `share` is the improvement of the
-/// rate over the previous number.
+/// Returns the line that follows each number of threads, except the first. `share` is the
+/// improvement of the rate over the previous number.
 pub fn improvement(threads_before: u32, share: f64) -> String {
     let percent = fixed(100.0 * share, 0, false);
     format!("Improvement over {threads_before} threadCount: {percent}%\n")
 }
 
-/// The line before the first number of threads.
+/// Line that precedes the first number of threads.
 pub const NO_THREADS: &str = "Thread count was not specified\n";
 
 #[cfg(test)]

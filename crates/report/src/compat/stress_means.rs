@@ -1,12 +1,12 @@
-//! Prints means over several cassandra-stress clients, which reports often show instead of
+//! Prints means over several cassandra-stress clients, which publications often show instead of
 //! percentiles. The tool itself does not print them.
 
 use super::java::fixed;
 use super::stress::{Sample, Timing};
 use std::collections::BTreeSet;
 
-/// Returns the means of the clients' own figures, to print below the results. Empty if fewer than
-/// two clients have done operations. No line begins like a result line.
+/// Returns the means of the clients' own figures, to be printed below the results. Empty if fewer
+/// than two clients have done operations. No line begins like a line of results.
 pub fn means(clients: &[Sample]) -> String {
     let has_done = |one: &Timing| one.operations() > 0;
     let totals: Vec<Timing> = clients.iter().map(Sample::total).filter(has_done).collect();
@@ -44,7 +44,8 @@ pub fn means(clients: &[Sample]) -> String {
     text
 }
 
-/// Returns the mean over the clients that have done operations. `None` if there are none.
+/// Returns the mean over the clients that have done operations. `None` if there are no such
+/// clients.
 fn mean_of<'t>(
     timings: impl Iterator<Item = &'t Timing>,
     of: &dyn Fn(&Timing) -> f64,
@@ -58,7 +59,7 @@ fn mean_of<'t>(
 mod tests {
     use super::*;
 
-    /// Measurements of one client: reads with these latencies, µs.
+    /// Returns the measurements of one client, which are reads with these latencies, µs.
     fn sample(us: impl Iterator<Item = u64>) -> Sample {
         let mut timing = Timing::default();
         us.for_each(|us| timing.latency.record(us * 1000));
@@ -67,7 +68,8 @@ mod tests {
         sample
     }
 
-    /// If clients differ, the mean of two 99th percentiles is far from the 99th percentile of all.
+    /// If clients differ, the mean of two 99th percentiles is far from the 99th percentile of all
+    /// values.
     #[test]
     fn means_of_several_clients_are_named_as_what_they_are() {
         let clients = [

@@ -1,10 +1,10 @@
-//! Prints the output of YCSB at the end of a run: its text exporter's lines, with latencies in
-//! whole µs.
+//! Prints the output of YCSB at the end of a run, in the format of its text exporter, with
+//! latencies in whole µs.
 
 use super::rank::{behind_share_ns, nearest_ns};
 use measure::Histogram;
 
-/// Shares of all values at which `raw` takes a value, with their names.
+/// Shares of all values for which `raw` prints a value, with their names.
 const SHARES_OF_RAW: [(f64, &str); 8] = [
     (0.01, "1"),
     (0.05, "5"),
@@ -16,35 +16,39 @@ const SHARES_OF_RAW: [(f64, &str); 8] = [
     (0.9999, "99.99"),
 ];
 
-/// One series of YCSB: an operation, or its failures.
+/// One series of YCSB, which contains an operation or its failures.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Name of the series: `READ`, `READ-MODIFY-WRITE`, `INSERT-FAILED`.
+    /// Name of the series, such as `READ`, `READ-MODIFY-WRITE` or `INSERT-FAILED`.
     pub name: String,
-    /// Number of operations by return code: `OK`, `NOT_FOUND`, `ERROR`.
+    /// Number of operations by return code, such as `OK`, `NOT_FOUND` or `ERROR`.
     pub returns: Vec<(&'static str, u64)>,
-    /// Latency from the send.
+    /// Latencies that count from the send.
     pub service: Histogram,
-    /// Latency from the intended time.
+    /// Latencies that count from the intended time.
     pub latency: Histogram,
-    /// Values of `timeseries`: times since the start in ms, and the average latency at each, in µs.
+    /// Values for `timeseries`: times since the start in ms, and the average latency at each time,
+    /// in µs.
     pub averages: Vec<(u64, f64)>,
 }
 
-/// Summary of latencies: `measurementtype`.
+/// Summary of latencies, which the property `measurementtype` selects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measurement {
-    /// An HdrHistogram, with these percentiles.
+    /// A summary by HdrHistogram, with these percentiles.
     Hdr(Vec<f64>),
-    /// This number of buckets of 1 ms each. They are listed if the flag is true.
+    /// A histogram with this number of buckets of 1 ms each. The output lists the buckets if the
+    /// flag is true.
     Buckets(usize, bool),
     /// Averages over time, with these percentiles.
     TimeSeries(Vec<f64>),
-    /// Raw values, which go to another file. There is also a summary if the flag is true.
+    /// Raw values, which are written to another file. The output also contains a summary if the
+    /// flag is true.
     Raw(bool),
 }
 
-/// Returns the single values of a series, `(unix ms, µs, count)`, in the form of `raw`.
+/// Returns the single values of a series, `(unix ms, µs, count)`, in the form in which `raw` writes
+/// them.
 pub fn raw(name: &str, points: &[(u64, u64, u64)]) -> String {
     let mut text = format!("{name} latency raw data: op, timestamp(ms), latency(us)\n");
     for (ms, us, count) in points {
@@ -57,27 +61,28 @@ pub fn raw(name: &str, points: &[(u64, u64, u64)]) -> String {
 /// Printed latency: `measurement.interval`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interval {
-    /// Latency from the send.
+    /// Latencies count from the send.
     Op,
-    /// Latency from the intended time.
+    /// Latencies count from the intended time.
     Intended,
-    /// Both latencies.
+    /// The output contains both latencies.
     Both,
 }
 
-/// Format of the end of a run: `exporter`.
+/// Format of the output at the end of a run, which the property `exporter` selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exporter {
     /// A line for each number.
     Text,
     /// A JSON object for each number, without separators.
     Json,
-    /// The same objects in one array.
+    /// A JSON object for each number, all in one array.
     JsonArray,
 }
 
 impl Exporter {
-    /// Returns the exporter of a class, in any package. An unknown class gives text, as in YCSB.
+    /// Returns the exporter of a class, in any package. For an unknown class, returns the text
+    /// exporter, as YCSB does.
     #[must_use]
     pub fn from_class(class: &str) -> Exporter {
         match class.rsplit('.').next() {
@@ -102,7 +107,7 @@ impl Exporter {
     }
 }
 
-/// One number; `value` is in Java's format.
+/// One number of the output. `value` is in Java's format.
 struct Row {
     metric: String,
     what: String,
@@ -118,7 +123,7 @@ impl Row {
         }
     }
 
-    /// Returns the object, laid out as by YCSB's JSON library. The names need no escapes.
+    /// Returns the object in the layout of YCSB's JSON library. The names need no escapes.
     fn json(&self) -> String {
         let Row {
             metric,
@@ -133,8 +138,8 @@ impl Row {
 /// Prints the end of a run. `seconds` is its length, and `operations` is the number of operations
 /// that ended.
 ///
-/// With several clients, `clients` has the series of each client. The means of their percentiles
-/// come last, with names that show this.
+/// With several clients, `clients` contains the series of each client. The means of their
+/// percentiles come last, with names that show that they are means.
 pub fn end(
     (seconds, operations): (f64, u64),
     (series, clients): (&[Series], &[Vec<Series>]),
@@ -166,11 +171,11 @@ pub fn end(
                 histogram,
                 (returns, measurement),
             );
-            // With two measurements, the first one counts the return codes.
+            // If there are two measurements, only the first one counts the return codes.
             returns = &[];
         }
     }
-    // Return codes count once, with the latencies from the send.
+    // Return codes are printed once, together with the latencies from the send.
     if interval == Interval::Both {
         for one in &series {
             let name = format!("Intended-{}", one.name);
@@ -183,7 +188,7 @@ pub fn end(
     exporter.write(&rows)
 }
 
-/// Returns the means of the clients' own percentiles, for the series that at least two of them
+/// Returns the means of the clients' own percentiles, for the series that at least two clients
 /// have.
 fn means(
     series: &[&Series],
@@ -244,7 +249,7 @@ fn mean_rows(name: &str, clients: &[&Histogram], measurement: &Measurement) -> V
     sums.into_iter().map(row).collect()
 }
 
-/// Returns the percentiles that a type of measurement prints, by their names (`99th`), in µs.
+/// Returns the percentiles that a type of measurement prints, by name (such as `99th`), in µs.
 fn percentiles(histogram: &Histogram, measurement: &Measurement) -> Vec<(String, u64)> {
     let us = |ns: u64| ns / 1000;
     let count = histogram.count();
@@ -363,7 +368,7 @@ fn detail(
     behind
 }
 
-/// Returns the number of values in each ms. The last number is that of all larger values.
+/// Returns the number of values in each bucket of 1 ms. The last number covers all larger values.
 fn milliseconds(histogram: &Histogram, buckets: usize) -> Vec<u64> {
     let mut counts = vec![0; buckets + 1];
     for bucket in histogram.hdr().iter_recorded() {
@@ -383,7 +388,7 @@ fn variance_us(histogram: &Histogram) -> f64 {
     (squares.sum::<f64>() / histogram.count().max(1) as f64 - mean * mean).max(0.0)
 }
 
-/// Formats the name of a percentile: `95th`, `1st`, `99.9`.
+/// Formats the name of a percentile, such as `95th`, `1st` or `99.9`.
 fn ordinal(number: f64) -> String {
     if number.fract() != 0.0 {
         return number.to_string();

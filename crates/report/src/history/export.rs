@@ -1,16 +1,16 @@
-//! Exports the series for Apache Otava (its `otava/importer.py` and `test_config.py`): a CSV file
-//! for each variant and point, and `otava.yaml` with a test for each.
+//! Exports the series for Apache Otava (its `otava/importer.py` and `test_config.py`). The export
+//! is a CSV file for each variant and point, and `otava.yaml` with a test for each file.
 //!
-//! Metrics are written as a mapping with their directions, because for a list of names Otava
-//! assumes that more is always better. A cell must contain a number, so a run without one is
-//! omitted.
+//! Metrics are written as a mapping that contains their directions. For a plain list of names,
+//! Otava assumes that higher is always better. A cell must contain a number, so a run without a
+//! value is omitted.
 
 use super::{History, Line};
 use crate::merged_points::place;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Returns the files by name. `folder` is their future folder, for Otava.
+/// Returns the files by name. `folder` is the folder in which Otava will find them.
 pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut tests = String::from("tests:\n");
@@ -50,7 +50,7 @@ pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     files
 }
 
-/// Lists the runs that have a value of every line, in order of time.
+/// Lists the runs in which every line has a value, in order of time.
 fn csv(history: &History, lines: &[Line]) -> String {
     let metrics: Vec<&str> = lines.iter().map(|line| line.metric.key).collect();
     let mut out = format!("time,run,cassay,cassandra,{}\n", metrics.join(","));
@@ -73,7 +73,7 @@ fn csv(history: &History, lines: &[Line]) -> String {
     out
 }
 
-/// Formats `20260820T101530Z` as `2026-08-20T10:15:30+00:00`.
+/// Converts a stamp such as `20260820T101530Z` to `2026-08-20T10:15:30+00:00`.
 fn time(stamp: &str) -> String {
     let part = |from: usize, to: usize| stamp.get(from..to).unwrap_or_default();
     format!(

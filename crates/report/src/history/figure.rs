@@ -1,4 +1,4 @@
-//! The figure of the first screen: the value of a point, run after run, and its changes.
+//! The figure of the first screen, with the value at a point, run after run, and its changes.
 
 use super::page::{self, name};
 use super::{Change, ChangeKind, History, Line};
@@ -6,10 +6,10 @@ use crate::page::{
     AxisScale, ColorRole, CurvePlot, Headline, LeadFigure, LeadMark, Page, Plot, PlotAxis,
 };
 
-/// Maximum number of plots on a first screen.
+/// Maximum number of plots on the first screen.
 const PLOTS_MAX: usize = 2;
 
-/// Returns the page of a study's history, which begins with the figure.
+/// Returns the page of a study's history. It begins with the figure.
 pub fn history(history: &History) -> Page {
     let page = page::history(history);
     let lead = figure(history);
@@ -43,7 +43,7 @@ fn figure(history: &History) -> Option<LeadFigure> {
     })
 }
 
-/// Returns the lines that have changed, the latest first; then the other lines.
+/// Returns the lines that have changed, beginning with the latest change, and then the other lines.
 fn lines(history: &History) -> Vec<&Line> {
     let mut lines: Vec<&Line> = history.lines.iter().filter(|line| line.values.len() > 1).collect();
     let changed = |line: &&Line| {
@@ -51,7 +51,8 @@ fn lines(history: &History) -> Vec<&Line> {
         std::cmp::Reverse(told.map(|change| change.run).max())
     };
     lines.sort_by_key(changed);
-    // For a point that has changed, its other metric is more useful than another point.
+    // If a metric of a point has changed, the point's other metric is more useful than another
+    // point.
     if let Some(first) = lines.first().copied() {
         let is_other = |line: &&Line| line.variant != first.variant || line.point != first.point;
         lines.sort_by_key(is_other);
@@ -101,7 +102,7 @@ fn plot(history: &History, line: &Line) -> CurvePlot {
     }
 }
 
-/// Returns ticks at whole numbers, thinned out.
+/// Returns ticks at whole numbers, as many as fit.
 fn ticks(runs: usize) -> Vec<f64> {
     let step = runs.div_ceil(10).max(1);
     (1..=runs).step_by(step).map(|run| run as f64).collect()
@@ -123,14 +124,14 @@ fn paint(kind: ChangeKind) -> ColorRole {
     }
 }
 
-/// Draws the mean between two changes.
+/// Draws the mean between two changes as a horizontal line.
 fn levels(line: &Line) -> LeadMark {
     let mut points = Vec::new();
     let first = line.changes.first().map(|change| change.shift.before);
     for (at, (run, _)) in line.values.iter().enumerate() {
         let last = line.changes.iter().rfind(|change| change.shift.at <= at);
         if last.is_some_and(|change| change.shift.at == at) {
-            // This is a gap between two levels.
+            // This leaves a gap between two levels.
             points.push(((run + 1) as f64 - 0.5, None));
         }
         let level = last.map(|change| change.shift.after).or(first);

@@ -1,4 +1,4 @@
-//! Shows the history as a page, and as a section of the newest run's page.
+//! Shows the history as a separate page, and as a section on the page of the newest run.
 
 use super::{Change, ChangeKind, History, Line};
 use crate::merged_points::place;
@@ -9,17 +9,18 @@ use crate::page::{
 };
 use analysis::history::{CONFIRMED_BY, RUNS_MIN};
 
-/// Steps of a series in text.
+/// Characters that draw a series in text, from low to high.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Number of values that a series in text shows. They are the last points.
+/// Maximum number of values that a series in text shows. They are the last values.
 const COURSE_MAX: usize = 24;
-/// Minimum range of a series in text, as a share of its middle: so that noise looks like noise.
+/// Minimum range of a series in text, as a share of its middle, so that noise does not look like a
+/// change.
 const COURSE_SPAN_MIN: f64 = 0.1;
-/// Maximum number of charts on a page; the table has all series.
+/// Maximum number of charts on a page. The table contains all series.
 const CHARTS_MAX: usize = 48;
 /// Maximum number of sentences in the answer.
 const SENTENCES_MAX: usize = 6;
-/// Maximum number of differences in a cell.
+/// Maximum number of differences in a cell of the table.
 const DIFFERS_MAX: usize = 6;
 
 /// Returns the page of a study's history, without its figure.
@@ -53,7 +54,7 @@ pub(super) fn history(history: &History) -> Page {
     }
 }
 
-/// Returns the section for the page of a run. `None` without an earlier run.
+/// Returns the section for the page of a run. `None` if there is no earlier run.
 pub fn section(history: &History) -> Option<Section> {
     if history.runs.len() < 2 || history.lines.is_empty() {
         return None;
@@ -118,7 +119,7 @@ fn facts(history: &History) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns every change with its line. For several changes at one run, throughput comes first.
+/// Returns every change with its line. If several lines change at one run, throughput comes first.
 fn all_changes(history: &History) -> Vec<(&Line, &Change)> {
     let each = history
         .lines
@@ -164,8 +165,8 @@ fn answer(history: &History) -> Vec<String> {
     answer
 }
 
-/// Describes a change: `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms;
-/// workload.mix: …`.
+/// Describes a change, such as `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 →
+/// 1.34 ms; workload.mix: …`.
 pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> String {
     let shift = &change.shift;
     let how = match change.kind {
@@ -263,7 +264,7 @@ fn table(history: &History) -> Table {
         .build()
 }
 
-/// Draws the last values as a line of steps.
+/// Draws the last values of a series as a line of characters.
 fn course(line: &Line) -> String {
     let from = line.values.len().saturating_sub(COURSE_MAX);
     let values: Vec<f64> = line.values[from..].iter().map(|(_, value)| *value).collect();

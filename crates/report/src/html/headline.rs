@@ -7,7 +7,8 @@ use crate::svg;
 use measure::number::counted;
 use std::fmt::Write;
 
-/// Number of sentences of an answer on the first screen. Further sentences are behind a fold.
+/// Maximum number of sentences of an answer on the first screen. Further sentences are behind a
+/// fold.
 const SENTENCES_FIRST: usize = 2;
 
 /// Writes question, alarms, figure, answer, cards, and the verdict with its reasons and the next

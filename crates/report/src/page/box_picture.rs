@@ -1,28 +1,28 @@
 //! A picture of nested boxes and their owners.
 
-/// Nested boxes, not to scale.
+/// A picture of nested boxes, which is not to scale.
 #[derive(Clone, Debug, Default)]
 pub struct Picture {
-    /// Anchor, unique in the page: lower case letters, digits and hyphens.
+    /// Anchor, which is unique in the page and consists of lower-case letters, digits and hyphens.
     pub id: String,
     /// Title of the picture.
     pub title: String,
-    /// Text for readers who cannot see it.
+    /// Description for readers who cannot see the picture.
     pub what: String,
-    /// The outermost boxes.
+    /// The outermost boxes of the picture.
     pub nests: Vec<BoxGroup>,
-    /// Meaning of the styles, in the order in which they are shown.
+    /// Meanings of the styles, in the order of the legend.
     pub legend: Vec<(Style, String)>,
 }
 
-/// A box with boxes or tiles in it.
+/// A box that contains boxes or tiles.
 #[derive(Clone, Debug, Default)]
 pub struct BoxGroup {
     /// Name of the box.
     pub label: String,
-    /// Further facts, one per line.
+    /// Further facts about the box, one per line.
     pub details: Vec<String>,
-    /// Inner boxes.
+    /// Boxes inside this box.
     pub nests: Vec<BoxGroup>,
     /// Content of an innermost box.
     pub tiles: Vec<Leaf>,
@@ -31,20 +31,21 @@ pub struct BoxGroup {
 /// One item in an innermost box.
 #[derive(Clone, Debug, Default)]
 pub struct Leaf {
-    /// Text above its parts; may be empty.
+    /// Text above the parts of the tile. It may be empty.
     pub label: String,
-    /// Parts from top to bottom.
+    /// Parts of the tile, from top to bottom.
     pub parts: Vec<Part>,
 }
 
 /// A part of a tile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Text in the part.
+    /// Text inside the part.
     pub label: String,
-    /// Text of the tooltip.
+    /// Text of the part's tooltip.
     pub hint: String,
-    /// Owners and marks. There are several if the part is shared, and none if it has no owner.
+    /// Owners and marks of the part. There are several if the part is shared, and none if it has no
+    /// owner.
     pub looks: Vec<Style>,
 }
 
@@ -53,11 +54,11 @@ pub struct Part {
 pub enum Style {
     /// Colour of the owner with this number.
     Owner(usize),
-    /// More owners than fit side by side.
+    /// The part has more owners than can be drawn side by side.
     Many,
-    /// Without an owner.
+    /// The part has no owner.
     Free,
-    /// Not available.
+    /// The part is not available.
     Closed,
     /// A mark on top of any other style.
     Marked,

@@ -1,10 +1,9 @@
-//! Builds tables column by column: heading, unit and cells of a column are in one place.
+//! Builds tables column by column, so that heading, unit and cells of a column are in one place.
 
 use super::{Cell, Column, Row, Table, Tone};
 use crate::number;
 
-/// A table under construction, whose columns are added from left to right. It contains the record
-/// of each row.
+/// A table under construction, with the record of each row. Columns are added from left to right.
 pub struct TableBuilder<R> {
     records: Vec<R>,
     table: Table,
@@ -32,7 +31,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::text(title), cell)
     }
 
-    /// Adds a column of text that is omitted if space is limited.
+    /// Adds a column of text that is left out if space is limited.
     pub fn wide_text<C: Into<Cell>>(self, title: &str, cell: impl Fn(R) -> C) -> Self {
         self.column(Column::text(title).wide(), cell)
     }
@@ -42,7 +41,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::number(title, unit), cell)
     }
 
-    /// Adds a column of numbers that is omitted if space is limited.
+    /// Adds a column of numbers that is left out if space is limited.
     pub fn wide_number<C: Into<Cell>>(
         self,
         title: &str,
@@ -52,7 +51,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::number(title, unit).wide(), cell)
     }
 
-    /// Adds a column, with its cell of each record.
+    /// Adds a column. `cell` returns its cell for each record.
     pub fn column<C: Into<Cell>>(mut self, column: Column, cell: impl Fn(R) -> C) -> Self {
         self.table.columns.push(column);
         for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
@@ -61,7 +60,7 @@ impl<R: Copy> TableBuilder<R> {
         self
     }
 
-    /// Adds columns for each item.
+    /// Adds columns for each item of a list.
     pub fn each<T>(
         self,
         things: impl IntoIterator<Item = T>,
@@ -70,7 +69,7 @@ impl<R: Copy> TableBuilder<R> {
         things.into_iter().fold(self, add)
     }
 
-    /// Adds columns if a condition holds.
+    /// Adds columns if a condition is true.
     pub fn when(self, condition: bool, add: impl FnOnce(Self) -> Self) -> Self {
         if condition { add(self) } else { self }
     }
@@ -94,19 +93,19 @@ impl<R: Copy> TableBuilder<R> {
         self.table
     }
 
-    /// Returns the table. `None` without rows.
+    /// Returns the table. `None` if it has no rows.
     pub fn unless_empty(self) -> Option<Table> {
         (!self.records.is_empty()).then_some(self.table)
     }
 }
 
 impl Cell {
-    /// Returns a grey cell for an unknown value.
+    /// Returns a grey cell that stands for an unknown value.
     pub fn absent() -> Cell {
         Cell::new(number::ABSENT).tone(Tone::Muted)
     }
 
-    /// Returns a count that should be 0, marked if it is not.
+    /// Returns a cell with a count that should be 0. Any other count is marked.
     pub fn zero_expected(count: u64, tone_if_any: Tone) -> Cell {
         Cell::new(number::count(count)).tone(if count > 0 { tone_if_any } else { Tone::Plain })
     }
@@ -130,7 +129,7 @@ impl From<String> for Cell {
     }
 }
 
-/// An unknown value has its own sign.
+/// An unknown value is shown by a special sign.
 impl<T: Into<Cell>> From<Option<T>> for Cell {
     fn from(known: Option<T>) -> Cell {
         known.map_or_else(|| Cell::new(number::ABSENT), Into::into)

@@ -7,53 +7,53 @@ use super::{LeadFigure, Verdict};
 pub struct Headline {
     /// Name of the study or of the comparison.
     pub study: String,
-    /// Facts: run, time, length and scale.
+    /// Facts about the run: its name, time, length and scale.
     pub facts: Vec<(String, String)>,
-    /// The question, in the user's words.
+    /// Question of the study, in the user's words.
     pub question: String,
     /// Figure that answers the question at a glance. `None` for a run without measurements.
     pub lead: Option<LeadFigure>,
-    /// Sentences of the answer that the reader must see first: data was lost, or a requirement was
-    /// missed. The answer begins with them.
+    /// Sentences of the answer that the reader must see first, because data was lost or a
+    /// requirement was missed. The answer begins with these sentences.
     pub alarms: Vec<String>,
-    /// The answer, one sentence each.
+    /// Answer to the question, one sentence each.
     pub answer: Vec<String>,
-    /// Usability of the answer.
+    /// Verdict on the answer.
     pub verdict: Verdict,
     /// True if a requirement was missed.
     pub is_missed: bool,
     /// Meaning of the verdict, in one sentence.
     pub meaning: String,
-    /// Reasons why it is not `valid`, in a few words each, causes first.
+    /// Reasons why the run is not `valid`, in a few words each. Causes come first.
     pub short_reasons: Vec<String>,
-    /// The same reasons with all numbers, one sentence each.
+    /// Reasons why the run is not `valid`, with all numbers, one sentence each.
     pub reasons: Vec<String>,
-    /// Key numbers.
+    /// Key numbers of the run.
     pub figures: Vec<Figure>,
-    /// Next step. `None` if the question is answered.
+    /// Proposed next step. `None` if the question is answered.
     pub next: Option<NextStep>,
 }
 
 /// Next step.
 #[derive(Clone, Debug)]
 pub struct NextStep {
-    /// Purpose and duration: `With a warm-up of 1 min (about 8 min)`.
+    /// Purpose and duration of the step, such as `With a warm-up of 1 min (about 8 min)`.
     pub says: String,
-    /// Command of the next step.
+    /// Command that runs the step.
     pub command: String,
 }
 
-/// One key number.
+/// One key number of a run.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// Name of the number.
     pub label: String,
-    /// Value of the figure.
+    /// Formatted value of the number.
     pub value: String,
     /// Unit of the number.
     pub unit: String,
-    /// Its error and other details.
+    /// Error of the number, and other details.
     pub detail: String,
-    /// Index of the variant, for its colour.
+    /// Index of the variant that determines the colour.
     pub variant: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! The figure that answers the question at a glance, at the top of a page. It is drawn without a
+//! The figure at the top of a page, which answers the question at a glance. It is drawn without a
 //! script, and a second time in other proportions for a narrow page.
 
 /// One or two plots that answer the question.
@@ -6,22 +6,22 @@
 pub struct LeadFigure {
     /// Title of the figure.
     pub title: String,
-    /// Text for readers who cannot see it.
+    /// Description for readers who cannot see the figure.
     pub what: String,
-    /// Plots, side by side if there is space, otherwise in one column.
+    /// Plots of the figure, side by side if there is enough space, otherwise in one column.
     pub plots: Vec<Plot>,
-    /// Meaning of the colours, if the names of the marks do not show it.
+    /// Meanings of the colours, if the names of the marks do not show them.
     pub legend: Vec<(ColorRole, String)>,
-    /// Remark on all plots, below them; may be empty.
+    /// Remark on all plots, which is below them. It may be empty.
     pub says: String,
 }
 
-/// One plot.
+/// One plot of the figure.
 #[derive(Clone, Debug)]
 pub enum Plot {
-    /// Marks over two axes of numbers.
+    /// Marks in a plot with two numeric axes.
     Curve(CurvePlot),
-    /// A value with its interval for each name, one below the other.
+    /// A row for each name, with a value and its interval. The rows are one below the other.
     Rows(RowsPlot),
 }
 
@@ -30,17 +30,17 @@ pub enum Plot {
 pub struct CurvePlot {
     /// Horizontal axis of the plot.
     pub x: PlotAxis,
-    /// Vertical axis, whose title is above the plot.
+    /// Vertical axis of the plot. Its title is above the plot.
     pub y: PlotAxis,
-    /// Summary in sentences below that title; may be empty.
+    /// Summary in sentences, below the title of the vertical axis. It may be empty.
     pub says: String,
-    /// Marks, the lowest first.
+    /// Marks of the plot. Later marks are drawn over earlier marks.
     pub marks: Vec<Mark>,
 }
 
 impl CurvePlot {
-    /// Returns a plot of latency over the percentile. A horizontal value n means that one of n
-    /// operations takes longer: 100 is p99.
+    /// Returns a plot of latency over the percentile. A horizontal value of n means that one of n
+    /// operations takes longer, so 100 is p99.
     pub fn for_percentiles(marks: Vec<Mark>) -> CurvePlot {
         CurvePlot {
             x: PlotAxis {
@@ -62,31 +62,32 @@ impl CurvePlot {
 /// An axis of numbers.
 #[derive(Clone, Debug, Default)]
 pub struct PlotAxis {
-    /// Title with its unit.
+    /// Title of the axis with its unit.
     pub title: String,
     /// Division of the axis.
     pub scale: AxisScale,
-    /// Values that each have a tick, if there are few. Otherwise, ticks are at round numbers.
+    /// Values that each have a tick, if there are few. If the list is empty, ticks are at round
+    /// numbers.
     pub ticks: Vec<f64>,
 }
 
-/// Division of an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AxisScale {
-    /// Linear, around the values.
+    /// Linear scale around the values.
     #[default]
     Linear,
-    /// Linear from zero, regardless of the smallest value.
+    /// Linear scale that begins at zero, regardless of the smallest value.
     FromZero,
-    /// Logarithmic, around the values.
+    /// Logarithmic scale around the values.
     Logarithmic,
-    /// Logarithmic. A value n means that one of n operations takes longer. Its label is the
-    /// percentile.
+    /// Logarithmic scale of percentiles. A value of n means that one of n operations takes longer.
+    /// Its label is the percentile.
     Percentile,
 }
 
 impl AxisScale {
-    /// Returns the scale of latencies, or that of throughput.
+    /// Returns the scale for latencies, or the scale for throughput.
     pub fn log_or_zero(is_log: bool) -> AxisScale {
         if is_log {
             AxisScale::Logarithmic
@@ -95,40 +96,40 @@ impl AxisScale {
         }
     }
 
-    /// Returns true for a logarithmic axis.
+    /// Returns true if the scale is logarithmic.
     pub fn is_log(self) -> bool {
         matches!(self, AxisScale::Logarithmic | AxisScale::Percentile)
     }
 }
 
-/// One mark over two axes.
+/// One mark in a plot with two axes.
 #[derive(Clone, Debug)]
 pub enum Mark {
-    /// A line through points; a `None` leaves a gap.
+    /// A line through points. A value of `None` leaves a gap.
     Line {
-        /// Points: horizontal and vertical value.
+        /// Points of the line, as horizontal and vertical values.
         points: Vec<(f64, Option<f64>)>,
         /// Colour of the mark.
         paint: ColorRole,
-        /// True for a dashed line.
+        /// True if the line is dashed.
         is_dashed: bool,
-        /// Text at its end; may be empty.
+        /// Text at the end of the line. It may be empty.
         label: String,
     },
-    /// A point with its interval.
+    /// A single point with its interval.
     Dot {
         /// Horizontal value of the mark.
         x: f64,
         /// Vertical value of the mark.
         y: f64,
-        /// The 95 % interval of its vertical value.
+        /// 95 % interval of the vertical value.
         ci95: Option<[f64; 2]>,
         /// Colour of the mark.
         paint: ColorRole,
         /// Text of the tooltip.
         hint: String,
     },
-    /// A line across the plot: a limit, or a baseline.
+    /// A horizontal line across the plot, for a limit or a baseline.
     Across {
         /// Vertical value of the mark.
         y: f64,
@@ -137,7 +138,7 @@ pub enum Mark {
         /// Colour of the mark.
         paint: ColorRole,
     },
-    /// A line from the bottom to the top: a knee, or a change.
+    /// A vertical line across the plot, for a knee or a change.
     Upright {
         /// Horizontal value of the mark.
         x: f64,
@@ -146,42 +147,42 @@ pub enum Mark {
         /// Colour of the mark.
         paint: ColorRole,
     },
-    /// A stretch of the horizontal axis: a result, or an outage.
+    /// A range of the horizontal axis, for a result or an outage.
     Band {
-        /// Start of the stretch.
+        /// Start of the range.
         from: f64,
-        /// End of the stretch.
+        /// End of the range.
         to: f64,
-        /// Name of the stretch; may be empty.
+        /// Name of the range. It may be empty.
         label: String,
         /// Colour of the mark.
         paint: ColorRole,
     },
 }
 
-/// A value with its interval for each name.
+/// A forest plot, with a value and its interval for each name.
 #[derive(Clone, Debug, Default)]
 pub struct RowsPlot {
-    /// Title with the unit of the values.
+    /// Title of the plot with the unit of the values.
     pub title: String,
-    /// Value that means no difference.
+    /// Value that means that there is no difference.
     pub baseline: Option<f64>,
-    /// True for a logarithmic axis.
+    /// True if the axis is logarithmic.
     pub is_log: bool,
-    /// The rows, from top to bottom.
+    /// Rows of the plot, from top to bottom.
     pub rows: Vec<ValueRow>,
 }
 
-/// One row.
+/// One row of a forest plot.
 #[derive(Clone, Debug, Default)]
 pub struct ValueRow {
     /// Name of the row.
     pub label: String,
-    /// The value, if there is one.
+    /// Value of the row, if there is one.
     pub value: Option<f64>,
-    /// Its 95 % interval.
+    /// 95 % interval of the value.
     pub ci95: Option<[f64; 2]>,
-    /// Published value next to it.
+    /// Published value, which is drawn next to the measured one.
     pub other: Option<[f64; 2]>,
     /// The value as text.
     pub text: String,
@@ -189,24 +190,25 @@ pub struct ValueRow {
     pub paint: ColorRole,
 }
 
-/// Meaning of a colour. A renderer has a colour for each, for light and for dark screens.
+/// Meaning that a colour expresses. Renderers have a colour for each meaning, for light and for
+/// dark screens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorRole {
-    /// One of several unordered items: a variant.
+    /// One of several unordered items, such as a variant.
     Category(usize),
-    /// The same for an invalid trial, which is drawn hollow.
+    /// One of several unordered items in an invalid trial. It is drawn hollow.
     Hollow(usize),
     /// A good result.
     Good,
-    /// A good result of a disturbed trial, which is drawn hollow.
+    /// A good result of a disturbed trial. It is drawn hollow.
     GoodHollow,
-    /// The reader should look at it.
+    /// A result that the reader should look at.
     Warn,
-    /// Something is wrong, or a limit.
+    /// An error, or a limit.
     Bad,
-    /// Present, but not reliable.
+    /// A result that is present, but not reliable.
     Muted,
-    /// The text colour.
+    /// The colour of the text.
     #[default]
     Text,
 }

@@ -1,4 +1,4 @@
-//! The axes of a figure: their titles, ranges and ticks.
+//! The axes of a figure, with their titles, ranges and ticks.
 
 use super::escaped;
 use crate::escape::escape;
@@ -10,11 +10,11 @@ fn titled(title: &str) -> Value {
     json!({ "title": { "text": escape(title) } })
 }
 
-/// Returns the horizontal axis, which all panels share.
+/// Returns the horizontal axis, which all panels of a figure share.
 pub fn x_axis(chart: &Chart) -> Value {
     let mut axis = titled(&chart.x.title);
     if chart.panels.len() > 1 && chart.unified_hover {
-        // Pointing into one panel marks the same time in all of them.
+        // If the reader points into one panel, the same time is marked in all panels.
         axis["showspikes"] = true.into();
         axis["spikemode"] = "across".into();
         axis["spikethickness"] = 1.into();
@@ -30,7 +30,8 @@ pub fn x_axis(chart: &Chart) -> Value {
         }
         Scale::Log => axis["type"] = "log".into(),
         Scale::Percentile => {
-            // The percentiles are 90 %, 99 %, … up to one in ten billion, far beyond any run.
+            // The ticks are the percentiles 90 %, 99 % and so on, up to one in ten billion, which
+            // is far beyond any run.
             let (mut values, mut texts) = (vec![1.0, 2.0, 10.0], vec!["0 %", "50 %", "90 %"]);
             let names = [
                 "99 %",
@@ -53,12 +54,12 @@ pub fn x_axis(chart: &Chart) -> Value {
     axis
 }
 
-/// Returns a vertical axis for its series.
+/// Returns a vertical axis that fits its series.
 pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let mut made = titled(&axis.title);
     made["automargin"] = true.into();
     if axis.scale == Scale::Names {
-        // The order is from the top: the first name is at 1.
+        // The order is from the top, so the first name is at 1.
         let count = axis.names.len();
         made["tickvals"] = json!((1..=count).collect::<Vec<usize>>());
         made["ticktext"] = json!(escaped(&axis.names));
@@ -69,7 +70,7 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
     if axis.scale != Scale::Log {
         made["rangemode"] = "tozero".into();
-        // This format gives `48k`, but small numbers would become `500m`.
+        // This format displays `48k`, but it would display small numbers as `500m`.
         if values.fold(0.0, f64::max) >= 1000.0 {
             made["tickformat"] = "~s".into();
         }
@@ -85,8 +86,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     }
     let ticks = log_ticks(low, high);
     let texts: Vec<String> = ticks.iter().map(|v| plain(*v)).collect();
-    // There is a small space, so that marks at the ends are complete, and a larger one for the
-    // words next to them.
+    // The range includes a small space, so that marks at the ends are complete, and a larger space
+    // for the words next to them.
     let labelled = of_axis().any(|s| !s.labels.is_empty());
     let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
     made["tickvals"] = json!(ticks);
@@ -95,8 +96,9 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     made
 }
 
-/// Returns 1, 2 and 5 of every power of ten that touches the range. If there are many, returns only
-/// powers. If the range is between two of these values, returns even steps.
+/// Returns ticks at 1, 2 and 5 times every power of ten in the range. If there are many, returns
+/// only the powers of ten. If the range is between two such values, returns ticks at equal
+/// distances.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let steps: &[f64] = if to - from > 3 {
@@ -113,10 +115,10 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     }
 }
 
-/// Returns steps of 1, 2 or 5 of a power of ten: about four over the range, and one beyond it at
-/// each end.
+/// Returns ticks at distances of 1, 2 or 5 times a power of ten. There are about four in the range,
+/// and one beyond it at each end.
 fn even_ticks(low: f64, high: f64) -> Vec<f64> {
-    // A single value has the ticks of a range of a tenth around it.
+    // For a single value, the range is assumed to be a tenth around it.
     let (low, high) = (low.min(high * 0.95), high.max(low * 1.05));
     let wanted = (high - low) / 4.0;
     let power = 10f64.powi(wanted.log10().floor() as i32);
@@ -152,7 +154,7 @@ mod tests {
         );
     }
 
-    /// An axis of p99.9 from 120 to 184 ms had no tick.
+    /// In an earlier version, an axis of p99.9 from 120 to 184 ms had no ticks.
     #[test]
     fn a_short_logarithmic_axis_has_ticks() {
         assert_eq!(log_ticks(120.0, 184.0), [120.0, 140.0, 160.0, 180.0, 200.0]);

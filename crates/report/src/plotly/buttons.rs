@@ -1,5 +1,5 @@
-//! Parts that belong to a whole figure: the bands with their names, and above them buttons and
-//! legend.
+//! Elements that belong to a whole figure: the bands with their names, and above them the buttons
+//! and the legend.
 
 use super::{DIGITS, panels_px};
 use crate::escape::escape;
@@ -12,19 +12,21 @@ const BAND_LABEL_PX: f64 = 14.0;
 /// Height of the row of buttons above the panels.
 const BUTTONS_PX: f64 = 34.0;
 
-/// Bands of a figure.
+/// Bands of a figure, with the layout of their names.
 pub struct Bands {
-    /// Shaded stretches.
+    /// Shapes that shade the bands.
     pub shapes: Vec<Value>,
-    /// Names of the bands, above the panels.
+    /// Names of the bands, which are above the panels.
     pub labels: Vec<Value>,
     /// Number of rows of names.
     pub levels: usize,
 }
 
-/// Shades the bands and names them above the panels. Names that would touch are in different rows.
+/// Shades the bands and writes their names above the panels. Names that would touch each other are
+/// in different rows.
 pub fn band_labels(chart: &Chart) -> Bands {
-    /// Assumed width of the figure, a narrow window, and of a letter.
+    /// Assumed width of the figure, which is that of a narrow window, and assumed width of a
+    /// letter.
     const WIDTH_PX: f64 = 700.0;
     const LETTER_PX: f64 = 6.5;
     let end = |xs: &XValues| match xs {
@@ -56,7 +58,7 @@ pub fn band_labels(chart: &Chart) -> Bands {
     }
 }
 
-/// Returns the space for the title of the first panel below the names of the bands.
+/// Returns the height of the space for the title of the first panel, below the names of the bands.
 fn title_px(chart: &Chart) -> f64 {
     match chart.panels.first() {
         Some(panel) if !panel.title.is_empty() => 18.0,
@@ -69,7 +71,7 @@ fn labels_px(chart: &Chart, levels: usize) -> f64 {
     title_px(chart) + BAND_LABEL_PX * levels as f64 + 6.0
 }
 
-/// Returns the position of the legend: above the buttons.
+/// Returns the position of the legend, which is above the buttons.
 pub fn legend_y(chart: &Chart, levels: usize) -> f64 {
     let buttons = if chart.views.is_empty() {
         8.0
@@ -80,7 +82,7 @@ pub fn legend_y(chart: &Chart, levels: usize) -> f64 {
     number::round(1.0 + above / panels_px(chart), DIGITS)
 }
 
-/// Returns buttons that show a stretch of the horizontal axis.
+/// Returns buttons that each show a range of the horizontal axis.
 pub fn buttons(chart: &Chart, levels: usize) -> Value {
     let button = |(name, range): &(String, [f64; 2])| {
         json!({

@@ -1,5 +1,6 @@
-//! Converts the texts of a drawing to outlines of the program's own font: one face for each weight,
-//! and letter after letter without kerning. The drawing's style sheet gives size and alignment.
+//! Converts the texts of a drawing to outlines of the program's own font. There is one face for
+//! each weight, and letters follow each other without kerning. Size and alignment come from the
+//! drawing's style sheet.
 
 use anyhow::{Context, Result};
 use resvg::usvg::roxmltree::{Document, Node};
@@ -7,18 +8,19 @@ use simplecss::{AttributeOperator, PseudoClass, StyleSheet};
 use std::fmt::Write;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// The font; `assets/font/README.md` names version and origin.
+/// Font of the texts. `assets/font/README.md` states its version and origin.
 const REGULAR: &[u8] = include_bytes!("../../assets/font/Roboto-Regular.ttf");
 const BOLD: &[u8] = include_bytes!("../../assets/font/Roboto-Bold.ttf");
 
-/// Namespace of a drawing's elements.
+/// XML namespace of the drawing's elements.
 const SVG: &str = "http://www.w3.org/2000/svg";
-/// Size of a text without a rule, px: SVG's default.
+/// Size of a text to which no rule applies, px. It is the default of SVG.
 const SIZE_PX: f32 = 12.0;
-/// Smallest weight that is drawn bold.
+/// Smallest weight for which the bold face is used.
 const BOLD_WEIGHT: u16 = 600;
 
-/// Returns the same drawing with a path instead of each `text` element, with the same classes.
+/// Returns the same drawing, in which each `text` element is replaced by a path with the same
+/// classes.
 ///
 /// # Errors
 /// The drawing is not XML, or a font cannot be read.
@@ -38,7 +40,7 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
             path(node, &style, if style.is_bold { &bold } else { &regular })
         } else if node.is_text() && node.parent().is_some_and(|of| of.has_tag_name((SVG, "style")))
         {
-            // Rules for texts apply to the paths.
+            // The rules for texts must also apply to the paths.
             svg[range.clone()].replace(" text", " .text")
         } else {
             continue;
@@ -51,16 +53,16 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
     Ok(out)
 }
 
-/// Style of a text.
+/// Style with which a text is drawn.
 struct Style {
     size_px: f32,
     is_bold: bool,
-    /// Share of its width before its position.
+    /// Share of the text's width that is to the left of its position.
     before: f32,
 }
 
 impl Style {
-    /// Applies the matching rules; a more specific rule comes later.
+    /// Applies the rules that match. More specific rules come later.
     fn from_node(node: Node, sheet: &StyleSheet) -> Style {
         let mut style = Style {
             size_px: SIZE_PX,
@@ -91,7 +93,8 @@ impl Style {
     }
 }
 
-/// Returns the outlines of a text. A letter that the font lacks becomes the font's empty box.
+/// Returns the outlines of a text. A letter that the font does not contain becomes the font's empty
+/// box.
 fn path(node: Node, style: &Style, face: &Face) -> String {
     let said = node.text().unwrap_or_default();
     let scale = style.size_px / f32::from(face.units_per_em());
@@ -116,7 +119,7 @@ fn path(node: Node, style: &Style, face: &Face) -> String {
     format!("<path class=\"text {class}\" d=\"{}\"/>", outline.data)
 }
 
-/// Path data of a glyph at a position; a font's y axis points up.
+/// Builds the path data of a glyph at a position. The y axis of a font points up.
 struct Outline {
     data: String,
     x: f32,
@@ -157,7 +160,7 @@ impl OutlineBuilder for Outline {
     }
 }
 
-/// Adapts an element to the selectors of a style sheet.
+/// Adapter that applies the selectors of a style sheet to an XML element.
 struct Element<'a, 'input>(Node<'a, 'input>);
 
 impl simplecss::Element for Element<'_, '_> {
@@ -186,7 +189,7 @@ impl simplecss::Element for Element<'_, '_> {
 mod tests {
     use super::*;
 
-    /// Returns the extent of the outlines of a text, px: left, right and height.
+    /// Returns the extent of the outlines of a text, px, as left, right and height.
     fn extent(class: &str, said: &str) -> [f32; 3] {
         let svg = format!(
             "<svg xmlns=\"{SVG}\" class=\"glance\"><style>.glance text{{font-size: 12px}} .glance \

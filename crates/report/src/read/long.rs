@@ -1,9 +1,9 @@
-//! Reads the trials of a long run from their overviews, with the number of places that a page
-//! shows.
+//! Reads the trials of a long run from their overviews, with the number of bins that a page can
+//! show.
 //!
-//! Invariant: the memory for a page depends on its content, not on the length of the run. A trial
-//! may lack an overview, because it has not ended, or because an earlier version wrote it. Then the
-//! module computes the overview from the raw lines, which takes as long as reading them.
+//! Invariant: the memory for a page depends on its content, not on the length of the run. If a
+//! trial has not ended, or if an earlier version wrote it, it lacks an overview. Then the module
+//! computes the overview from the raw lines, which takes as long as reading them.
 
 use super::OTHERS;
 use crate::run_view::{ProbeSeries, TrialView};
@@ -15,13 +15,13 @@ use store::{
     OverviewBin, OverviewRecord, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial,
 };
 
-/// Maximum number of trials whose series are read. Even with the fewest places, a page cannot
-/// contain more.
+/// Maximum number of trials whose series are read. Even with the smallest number of bins, a page
+/// cannot contain more trials.
 const DETAILED_MAX: usize = 16;
-/// Maximum number of places of all series of one name in all of these trials. A series of a single
-/// trial has the places of its overview, and all series together take about 100 MB of memory.
+/// Maximum number of bins of all series with one name in all of these trials. A series of a single
+/// trial has the bins of its overview, and all series together take about 100 MB of memory.
 const DETAILED_PLACES_MAX: usize = 4_096;
-/// Minimum number of places that still show a trend.
+/// Minimum number of bins that still show a trend.
 const PLACES_MIN: usize = 64;
 
 /// Returns the trials of a long run.
@@ -44,14 +44,14 @@ pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     trials.iter().map(view).collect()
 }
 
-/// Approximate number of places of a trial, of which there may be up to twice as many.
+/// Approximate number of bins of a trial. There may be up to twice as many.
 struct Size {
     course: usize,
     series: usize,
 }
 
-/// Returns the numbers of the trials whose series are read: the first of every variant, then the
-/// others in order.
+/// Returns the numbers of the trials whose series are read. The first trial of every variant comes
+/// first, then the others in order.
 fn detailed(trials: &[Trial]) -> BTreeSet<usize> {
     let mut variants = BTreeSet::new();
     let mut first: Vec<&Trial> = Vec::new();
@@ -80,7 +80,7 @@ fn trial_view(
     let measured = phases.iter().find(|phase| phase.name == "measure");
     let window = measured.map(|phase| [phase.from_s, phase.to_s]);
     let written = trial.overview()?;
-    // The series come from raw lines without an overview, and from probes that were added after it
+    // Some series come from raw lines, if there is no overview, or if probes were added after it
     // was written.
     let (read, read_series) = trial.gather(written.as_ref(), window)?;
     let mut series = SeriesOf::new(&read);
@@ -115,7 +115,7 @@ fn trial_view(
     Ok(view)
 }
 
-/// Series of a trial, by probe.
+/// Series of a trial, grouped by probe.
 struct SeriesOf(Vec<(String, ProbeSeries)>);
 
 impl SeriesOf {
@@ -125,8 +125,8 @@ impl SeriesOf {
         all
     }
 
-    /// Adds the series of an overview, with the figures of the window and no values, sorted by name
-    /// and place.
+    /// Adds the series of an overview, sorted by name and place. They have the figures of the
+    /// window, but no values.
     fn extend<'a>(&mut self, overviews: impl IntoIterator<Item = &'a OverviewRecord>) {
         let of = |one: &SeriesOverviewRecord| {
             let series = ProbeSeries {
@@ -161,8 +161,8 @@ fn key(series: &ProbeSeries) -> (&str, &str) {
     (&series.name, &series.place)
 }
 
-/// Returns two values for each place with values, at a quarter and at three quarters of it, and its
-/// mean.
+/// Returns two values for each bin that has values, at a quarter and at three quarters of it, and
+/// the mean of the bin.
 fn place_series(places: &Places) -> ProbeSeries {
     let mut series = ProbeSeries::default();
     let known = places.places.iter().enumerate();

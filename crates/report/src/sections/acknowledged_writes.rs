@@ -1,4 +1,4 @@
-//! Checks of acknowledged writes: by reading all rows back, and by histories of registers.
+//! Checks of acknowledged writes, by reading all rows back and by histories of registers.
 
 use crate::merged_points::trial_table;
 use crate::number;
@@ -6,10 +6,10 @@ use crate::page::{Block, Cell, Table, Tone};
 use crate::run_view::RunView;
 use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 
-/// Maximum number of wrong rows that are named.
+/// Maximum number of wrong rows that a sentence names.
 const NAMED_MAX: usize = 3;
 
-/// Returns a sentence and a table for each of the two checks, if it has a result.
+/// Returns a sentence and a table for each of the two checks that has a result.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -24,8 +24,8 @@ pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Returns the sentences without duplicates. If not all trials share a sentence, it has their
-/// names.
+/// Returns the sentences without duplicates. If only some trials have a sentence, it begins with
+/// their names.
 fn sentences(
     trials: &[TrialFinding],
     of: impl Fn(&TrialFinding) -> Option<String>,
@@ -86,7 +86,7 @@ fn read_back(record: &ReadBackRecord) -> String {
     words
 }
 
-/// Names some wrong rows by number.
+/// Names the first wrong rows by number.
 fn examples(record: &ReadBackRecord) -> String {
     let first = record.missed_rows.iter().take(NAMED_MAX);
     let words = first.map(|one| {
@@ -132,7 +132,8 @@ fn counts(record: &ReadBackRecord) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Reports that a part of a loss is too old for any fault to explain it.
+/// States that some lost writes were acknowledged too long before a fault for any fault to explain
+/// the loss.
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
@@ -145,7 +146,7 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     )
 }
 
-/// Explains if a loss was allowed, and why.
+/// Explains whether a loss was allowed, and why.
 fn allowed(promise: PromiseKind, why: &str) -> String {
     match promise {
         PromiseKind::None => format!(" The configuration allows it: {why}."),

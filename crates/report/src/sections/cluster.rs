@@ -1,7 +1,8 @@
-//! The hosts and nodes: the limits of each host, each node's share of the tokens, and unreadable
-//! values.
+//! The hosts and nodes, with the limits of each host, the share of the tokens of each node, and
+//! unreadable values.
 //!
-//! Trials whose clusters differ only in sizes share a table, with sizes as ranges.
+//! If clusters of trials differ only in sizes, the trials share a table, which shows sizes as
+//! ranges.
 
 use crate::merged_points::variant_name;
 use crate::number;
@@ -11,13 +12,13 @@ use crate::run_view::{RunView, TrialView};
 use std::collections::BTreeSet;
 use store::record::{HostRecord, NodeRecord, NodesRecord, RemainsRecord};
 
-/// Share of a volume above which compactions lack space: a size-tiered compaction may need as much
-/// space as its input.
+/// Used share of a volume above which compactions lack space. A size-tiered compaction may need as
+/// much free space as its input takes.
 const VOLUME_USED_WARN: f64 = 0.5;
-/// Word of Cassandra for a node that is up and in normal operation.
+/// State that Cassandra reports for a node that is up and in normal operation.
 const UP_AND_NORMAL: &str = "UN";
 
-/// Trials with the same hosts and nodes, the first one first.
+/// Trials with the same hosts and nodes, in order.
 struct Alike<'a> {
     trials: Vec<(usize, &'a NodesRecord)>,
 }
@@ -57,7 +58,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Describes the properties that the nodes share.
+/// Describes how the hosts are separated from each other.
 fn isolation(word: &str) -> &'static str {
     match word {
         "hosts" => {
@@ -110,7 +111,7 @@ fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
         && a.nodes.iter().map(node).eq(b.nodes.iter().map(node))
 }
 
-/// Names variants and trials, to append to a name.
+/// Names variants and trials, for the end of a caption.
 pub fn name_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> String {
     let trials: Vec<usize> = trials.collect();
     let numbers: Vec<String> = trials.iter().map(usize::to_string).collect();
@@ -126,7 +127,7 @@ pub fn name_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> Strin
     )
 }
 
-/// Formats bytes as a range over trials.
+/// Formats numbers of bytes as a range over trials.
 fn range(values: impl Iterator<Item = Option<u64>>) -> Cell {
     let known: Vec<u64> = values.flatten().collect();
     match (known.iter().min(), known.iter().max()) {
@@ -177,7 +178,7 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
         .build()
 }
 
-/// Returns limits and volumes. `None` if the record has no hosts.
+/// Returns the table of the hosts' limits and volumes. `None` if the record has no hosts.
 fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
     let first = group.trials[0].1;
     let mut hosts: Vec<&HostRecord> = first.hosts.iter().collect();
@@ -224,7 +225,7 @@ fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
         .unless_empty()
 }
 
-/// Returns the largest share of the volume in use when a window began.
+/// Returns the largest used share of the volume at the beginning of a window.
 fn fullest(hosts: &[&HostRecord]) -> Cell {
     let share = |h: &&HostRecord| {
         let total = h.volume_bytes.filter(|total| *total > 0)?;

@@ -1,4 +1,4 @@
-//! The comparisons: each ratio with its interval and its verdict.
+//! The comparisons, each with its ratio, its interval and its verdict.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;
@@ -29,7 +29,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns comparisons as a table. `sides` adds the columns that name both sides.
+/// Returns comparisons as a table. `sides` adds the columns that name the two variants or runs.
 pub fn comparison_table<'a>(
     records: &'a [ComparisonRecord],
     caption: &str,
@@ -55,7 +55,8 @@ pub fn comparison_table<'a>(
         .wide_number("p adjusted", "", |c| {
             c.p_adjusted.map_or_else(Cell::absent, |p| number::significant(p, 2).into())
         })
-        // This is not grey: a terminal would show its asterisk instead of the number of blocks.
+        // This cell is not grey, because a terminal would show an asterisk instead of the number of
+        // blocks.
         .text("Verdict", |c| {
             Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c))
         })
@@ -82,13 +83,13 @@ fn beside(c: &ComparisonRecord) -> String {
     })
 }
 
-/// Formats a ratio: `≥ 1.82` for a bound.
+/// Formats a ratio, such as `≥ 1.82` for a bound.
 pub fn ratio_words(c: &ComparisonRecord) -> String {
     format!("{}{}", bound_sign(c), number::ratio(c.ratio))
 }
 
-/// Returns the 95 % interval of a ratio, or the known end for a bound. `None` with one block a
-/// side.
+/// Returns the 95 % interval of a ratio. For a bound, returns the known end. `None` with one block
+/// a side.
 pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
     match (c.ci95, c.ci95_end) {
         (Some([low, high]), _) => {
@@ -112,7 +113,7 @@ pub fn verdict_words(verdict: Finding) -> String {
 }
 
 /// Describes the difference that an undecided comparison could have detected, and the number of
-/// blocks that would decide it. Empty for other verdicts.
+/// blocks that would decide. Empty for other verdicts.
 fn undecided(c: &ComparisonRecord) -> String {
     if !matches!(c.verdict, Finding::Inconclusive | Finding::LooksDifferent) {
         return String::new();
@@ -138,7 +139,7 @@ fn undecided(c: &ComparisonRecord) -> String {
     }
 }
 
-/// Describes the expected number of false findings. `None` with at most one comparison.
+/// Describes the expected number of false findings. `None` with fewer than two comparisons.
 pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
     let many = many?;
     Some(format!(

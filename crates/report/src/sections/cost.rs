@@ -1,4 +1,4 @@
-//! The costs of operations: at each point, and compared between variants.
+//! The costs of operations at each point, and the costs of variants compared with each other.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;
@@ -8,7 +8,7 @@ use crate::sections::capital;
 use measure::number::counted;
 use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 
-/// Returns the section. `None` if the target does not show its use of resources.
+/// Returns the section. `None` if the target does not report its use of resources.
 pub fn section(view: &RunView) -> Option<Section> {
     let points: Vec<&PointRecord> =
         view.findings.usable_points().filter(|point| !point.costs.is_empty()).collect();
@@ -36,7 +36,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the kinds of cost that are known anywhere, in order.
+/// Returns, in order, the kinds of cost that are known at any point.
 fn kinds<'a>(costs: impl Iterator<Item = &'a CostRecord>) -> Vec<CostKind> {
     let known: Vec<CostKind> = costs.map(|cost| cost.cost).collect();
     CostKind::ALL.into_iter().filter(|cost| known.contains(cost)).collect()
@@ -74,7 +74,8 @@ fn mean_cell(cost: &CostRecord) -> Cell {
 /// A table of costs under construction.
 type CostTable<'a> = TableBuilder<&'a CostComparisonRecord>;
 
-/// Returns a comparison of costs as a table. `sides` adds the columns that name both sides.
+/// Returns a comparison of costs as a table. `sides` adds the columns that name the two variants or
+/// runs.
 pub fn comparison_table<'a>(
     caption: &str,
     records: &'a [CostComparisonRecord],

@@ -1,4 +1,4 @@
-//! The curve through the points of each variant, and its coefficients.
+//! The curve through the points of each variant, with its coefficients.
 
 use crate::merged_points::{Point, variant_name, variants};
 use crate::number;
@@ -10,12 +10,12 @@ use analysis::curves::Coefficients;
 use analysis::procedure;
 use store::record::{CurveRecord, WithoutPeak};
 
-/// Number of points of a drawn curve.
+/// Number of points with which a curve is drawn.
 const PLACES: usize = 80;
-/// Factor beyond the last load up to which a curve is drawn.
+/// Multiple of the last load up to which a curve is drawn.
 const BEYOND: f64 = 1.25;
 
-/// Returns the section. `None` without curves.
+/// Returns the section. `None` if there are no curves.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     let curves = &view.findings.curves;
     if curves.is_empty() {

@@ -1,4 +1,4 @@
-//! The data: its existence, its correctness, and the server's counts.
+//! The data of the trials: whether it exists and is correct, and the counts of the servers.
 
 use crate::merged_points::trial_table;
 use crate::number;
@@ -9,7 +9,7 @@ use crate::sections::{acknowledged_writes, initial_data, sides};
 use measure::KindCount;
 use store::record::{ServerCountsRecord, SettleEnd, TrialFinding};
 
-/// Returns verified reads, server counts and the load phase. `None` if there are none.
+/// Returns verified reads, server counts and the load phase. `None` if none of them is recorded.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -49,8 +49,8 @@ fn verified(trials: &[TrialFinding]) -> String {
     );
     let resurrected = sum(|t| t.verify.resurrected);
     let differed = missing + stale + wrong + resurrected;
-    // Next to lost rows, a sentence about other rows that are correct must not give the impression
-    // that all rows are correct.
+    // If rows were lost, a sentence about other rows that are correct must not suggest that all
+    // rows are correct.
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
@@ -121,8 +121,8 @@ const COUNTED: [(&str, &str); 4] = [
     ),
 ];
 
-/// Returns rows, pages, batches, conditions, retries and speculations, by kind; columns with only
-/// zeros are omitted.
+/// Returns counts of rows, pages, batches, conditions, retries and speculative attempts, by kind.
+/// Columns that contain only zeros are omitted.
 fn counts_table(view: &RunView) -> Table {
     let all = [
         ("Rows", "read", KindCount::Rows),
@@ -164,7 +164,8 @@ fn counts_table(view: &RunView) -> Table {
 }
 
 fn server_table(view: &RunView) -> Table {
-    // In a sum, too many reads would hide missing writes.
+    // Reads and writes are compared separately, because in a sum, too many reads would hide missing
+    // writes.
     let difference = |server: &ServerCountsRecord| {
         let of = |theirs: u64, ours: u64| match ours {
             0 => 0.0,

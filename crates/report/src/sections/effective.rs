@@ -1,8 +1,8 @@
-//! The effective configuration that the nodes reported. The differences come first, then all
-//! settings behind folds.
+//! The effective configuration that the nodes reported. The differences come first, and all
+//! settings follow behind folds.
 //!
-//! A node's own address, name or host in a value is not a difference, because every node has its
-//! own.
+//! If a value contains the node's own address, name or host, this is not a difference, because
+//! every node has its own.
 
 use crate::merged_points::{variant_name, variants};
 use crate::page::{Block, Cell, Section, Table};
@@ -13,12 +13,13 @@ use analysis::VariantName;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::NodeRecord;
 
-/// Maximum length of a value in a table. Longer values (lists of tokens, class paths) are cut off.
+/// Maximum length of a value in a table. Longer values (lists of tokens, class paths) are
+/// truncated.
 const VALUE_CHARS_MAX: usize = 160;
 /// Placeholder for a node's own address or name in a value.
 const OWN: &str = "‹own›";
 
-/// Settings, JVM flags or facts of the JVM and its container.
+/// Group of keys: settings, JVM flags, or facts about the JVM and its container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum SettingKind {
     Setting,
@@ -54,11 +55,11 @@ impl SettingKind {
     }
 }
 
-/// Values of one key, by variant and node. A node whose value changed between trials of one variant
-/// has several.
+/// Values of one key, by variant and node. If a value changed between trials of one variant, the
+/// node has several values.
 type Values<'a> = BTreeMap<(usize, &'a str), BTreeSet<String>>;
 
-/// Effective configuration of a run.
+/// Effective configuration of the nodes in a run.
 struct Effective<'a> {
     variants: Vec<&'a VariantName>,
     nodes: Vec<&'a str>,
@@ -97,14 +98,14 @@ impl<'a> Effective<'a> {
         self.keys.is_empty()
     }
 
-    /// Returns the values of one variant, over all its nodes.
+    /// Returns the values of a variant on all of its nodes.
     fn variant_values(values: &Values<'_>, variant: usize) -> BTreeSet<String> {
         let mine = values.iter().filter(|((v, _), _)| *v == variant);
         mine.flat_map(|(_, set)| set.clone()).collect()
     }
 
-    /// Returns the values by node of a variant, if they differ. A node that is not part of this
-    /// variant has no value, which is not a difference.
+    /// Returns the values of a variant by node, if they differ. A node that is not part of this
+    /// variant has no value, which does not count as a difference.
     fn apart(&self, values: &Values<'_>, variant: usize) -> Option<String> {
         let was_there = |node: &&&str| {
             let told = |v: &Values<'_>| v.contains_key(&(variant, **node));
@@ -117,7 +118,7 @@ impl<'a> Effective<'a> {
         differ.then(|| by_value(&nodes, &sets))
     }
 
-    /// Returns the variants with values of any node.
+    /// Returns the variants for which any node has a value.
     fn variants_with_values(&self) -> Vec<usize> {
         let all = self.keys.values().flat_map(BTreeMap::keys);
         let told: BTreeSet<usize> = all.map(|(variant, _)| *variant).collect();
@@ -131,12 +132,12 @@ fn variant_of(view: &RunView, trial: &TrialView, variants: &[&VariantName]) -> u
     variants.iter().position(|v| Some(*v) == name).unwrap_or(0)
 }
 
-/// Returns the value with the node's own names replaced.
+/// Returns the value, with the names of the node replaced by a placeholder.
 fn without_own(value: &str, node: &NodeRecord) -> String {
     let address = node.address.rsplit_once(':').map_or(node.address.as_str(), |(a, _)| a);
     let mut text = value.to_owned();
     for own in [address, &node.name, &node.host] {
-        // Shorter names occur in other words by chance.
+        // Shorter names are not replaced, because they occur in other words by chance.
         if own.len() > 3 {
             text = replace_word(&text, own);
         }
@@ -144,7 +145,8 @@ fn without_own(value: &str, node: &NodeRecord) -> String {
     text
 }
 
-/// Replaces a name unless a digit or letter follows: `node1`, but not the `node1` of `node10`.
+/// Replaces a name unless a digit or letter follows. So `node1` is replaced, but not at the
+/// beginning of `node10`.
 fn replace_word(text: &str, word: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -161,7 +163,7 @@ fn replace_word(text: &str, word: &str) -> String {
     out
 }
 
-/// Returns proofs, differences and all settings. `None` without records of nodes.
+/// Returns proofs, differences and all settings. `None` if there are no records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let effective = Effective::new(view);
     let mut blocks = proofs::blocks(view);
@@ -205,7 +207,7 @@ fn value_cell(values: &BTreeSet<String>) -> Cell {
     Cell::new(values.join(" | "))
 }
 
-/// Lists keys whose values differ between variants.
+/// Lists the keys whose values differ between variants.
 fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     let told = all.variants_with_values();
     if told.len() < 2 {
@@ -232,8 +234,8 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     Some(table.map_or_else(|| Block::Text(same.into()), Block::Table))
 }
 
-/// Lists keys whose values differ between nodes of one variant. Variants with the same difference
-/// share a row.
+/// Lists the keys whose values differ between nodes of one variant. Variants with the same
+/// difference share a row.
 fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     if all.nodes.len() < 2 {
         return None;
@@ -276,7 +278,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     Some(table.map_or_else(|| Block::Text(same), Block::Table))
 }
 
-/// Formats values by node: `32: node1, node2 | 64: node3`.
+/// Formats values by node, such as `32: node1, node2 | 64: node3`.
 fn by_value(nodes: &[&str], sets: &[BTreeSet<String>]) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for (node, set) in nodes.iter().zip(sets) {
@@ -290,7 +292,8 @@ fn by_value(nodes: &[&str], sets: &[BTreeSet<String>]) -> String {
     groups.iter().map(group).collect::<Vec<_>>().join(" | ")
 }
 
-/// Lists keys that changed between trials of one variant on one node, which must not happen.
+/// Lists the keys whose values changed between trials of one variant on one node, which must not
+/// happen.
 fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     let mut changed = Vec::new();
     for ((kind, key), values) in &all.keys {
@@ -339,8 +342,8 @@ fn everything(view: &RunView, all: &Effective<'_>, kind: SettingKind) -> Option<
     Some(Block::Details(title, vec![Block::Table(table)]))
 }
 
-/// Returns settings and flags of a whole run by name, to compare runs. There is one value if all
-/// nodes and variants agree, otherwise there are values by node and variant.
+/// Returns settings and flags of a whole run by name, to compare runs. If all nodes and variants
+/// agree, a name has one value, otherwise it has values by node and variant.
 pub fn summary(view: &RunView) -> BTreeMap<String, String> {
     let all = Effective::new(view);
     let mut summary = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! The effects of a matrix's axes: a table, a forest plot, an interaction plot, a half-normal plot.
+//! The effects of a matrix's axes, as a table, a forest plot, an interaction plot and a half-normal
+//! plot.
 
 use crate::merged_points::place;
 use crate::number;
@@ -14,13 +15,13 @@ use store::record::{
     WithoutInterval,
 };
 
-/// Height of a chart that does not grow with its content.
+/// Height of a chart whose size does not depend on its content.
 const HEIGHT_PX: u32 = 340;
-/// Height of one effect in a forest plot, and of the remainder.
+/// Height of one effect in a forest plot, and height of the rest of the chart.
 const EFFECT_PX: u32 = 26;
 const MARGINS_PX: u32 = 120;
 
-/// Returns the effects at the primary point, and those at other points behind a fold. `None`
+/// Returns the effects at the primary point, and behind a fold the effects at other points. `None`
 /// without a matrix of two axes.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = &view.findings.effects;
@@ -45,7 +46,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns all parts about one point.
+/// Returns the elements that describe one point.
 fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     let mut blocks = Vec::new();
     match effects.without_interval {
@@ -76,7 +77,7 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     blocks
 }
 
-/// Formats a place: ` at threads 32, of the step main`.
+/// Formats a place, such as ` at threads 32, of the step main`.
 fn title(effects: &EffectsRecord) -> String {
     let step = effects.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(", {step}"));
@@ -87,7 +88,7 @@ fn title(effects: &EffectsRecord) -> String {
     )
 }
 
-/// Returns true if an important interaction contains the axis of the effect.
+/// Returns true if an important interaction involves the axis of the effect.
 fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     let axis = &effect.of.axis;
     let acts = |e: &EffectRecord| {
@@ -97,7 +98,7 @@ fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     interactions.any(|e| e.verdict == EffectVerdict::Interaction(Interaction::Matters) && acts(e))
 }
 
-/// Formats an effect: `heap: large ÷ small, with sync batch`.
+/// Formats an effect, such as `heap: large ÷ small, with sync batch`.
 fn name(effect: &EffectRecord) -> String {
     let of = &effect.of;
     let own = format!("{}: {} ÷ {}", of.axis, of.value, of.against);
@@ -110,7 +111,7 @@ fn name(effect: &EffectRecord) -> String {
     }
 }
 
-/// Returns the effects in reading order: if axes interact, the simple effects come before the
+/// Returns the effects in reading order. If axes interact, the simple effects come before the
 /// averages.
 fn in_order(effects: &EffectsRecord) -> Vec<&EffectRecord> {
     let of_kind = |kind: EffectKind| effects.effects.iter().filter(move |e| e.kind == kind);
@@ -138,12 +139,12 @@ fn change(ratio: f64) -> String {
     measure::number::change(ratio)
 }
 
-/// Returns the effect's change, with `≥ ` before it for a bound.
+/// Returns the change that an effect causes, preceded by `≥ ` for a bound.
 fn change_words(effect: &EffectRecord) -> String {
     format!("{}{}", bound_sign(effect), change(effect.ratio))
 }
 
-/// Returns its interval, or the known end for a bound.
+/// Returns the interval of an effect. For a bound, returns the known end.
 fn interval_words(effect: &EffectRecord) -> Option<String> {
     match (effect.ci95, effect.ci95_end) {
         (Some([low, high]), _) => Some(format!("{} to {}", change(low), change(high))),
@@ -205,7 +206,7 @@ fn table(effects: &EffectsRecord) -> Table {
         .build()
 }
 
-/// Draws every effect with its interval, in percent, one below the other.
+/// Draws every effect with its interval, in percent, in rows.
 fn forest(effects: &EffectsRecord) -> Option<Chart> {
     let shown: Vec<&EffectRecord> =
         in_order(effects).into_iter().filter(|e| e.ci95.is_some()).collect();
@@ -267,8 +268,8 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
     })
 }
 
-/// Returns a chart for each pair of axes, with a line for each value of one axis, along the values
-/// of the other.
+/// Returns a chart for each pair of axes. Each line is for a value of one axis, and the other axis
+/// is horizontal.
 fn interactions(effects: &EffectsRecord) -> Vec<(String, Chart)> {
     let mut charts = Vec::new();
     for along in 0..effects.axes.len() {
@@ -324,7 +325,7 @@ fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
     }
 }
 
-/// Draws the sizes of main effects and interactions against the sizes expected by chance.
+/// Draws the sizes of main effects and interactions against the sizes that chance would cause.
 fn half_normal(effects: &EffectsRecord) -> Option<Chart> {
     let shown: Vec<(String, f64)> = effects
         .effects
@@ -335,7 +336,7 @@ fn half_normal(effects: &EffectsRecord) -> Option<Chart> {
     half_normal_chart(&shown, "size of the effect, |ln ratio| scaled")
 }
 
-/// Draws a half-normal plot of sizes with their names. `None` with fewer than three.
+/// Draws a half-normal plot of sizes with their names. `None` with fewer than three sizes.
 pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
     if sizes.len() < 3 {
         return None;

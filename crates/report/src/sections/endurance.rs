@@ -1,5 +1,5 @@
-//! Hours under one load: the series with its changes, drifts, growth, cycles of compaction, and the
-//! shorter windows.
+//! Trials that last for hours under one load: the series with its changes, drifts, growth, cycles
+//! of compaction, and the shorter windows.
 
 use crate::number;
 use crate::page::{
@@ -18,10 +18,11 @@ use store::record::{
     TrialFinding, TurnRecord,
 };
 
-/// Maximum number of long trials with a separate part. The findings have the numbers of the others.
+/// Maximum number of long trials with separate charts. The findings contain the numbers of the
+/// others.
 const TRIALS_MAX: usize = 12;
 
-/// Returns the endurance section. `None` without an endurance study.
+/// Returns the section on endurance. `None` if the study has no endurance procedure.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = view.findings.trials.iter();
     let long: Vec<(&TrialFinding, &EnduranceRecord)> =
@@ -53,7 +54,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the faults, in seconds since the window began.
+/// Returns the times of the faults, in seconds since the window began.
 fn broken(view: &RunView, trial: &TrialFinding) -> Vec<Band> {
     let begin_s = probe_series::window(&trial.phases).map_or(0.0, |[from_s, _]| from_s);
     let since = |band: Band| Band {
@@ -85,7 +86,7 @@ fn trial_blocks(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec
     blocks
 }
 
-/// Returns the name of a series on the page.
+/// Returns the name of a series for the page.
 fn name(of: &str) -> &str {
     match of {
         "ops_per_s" => "throughput",
@@ -148,7 +149,7 @@ fn turns(one: &EnduredRecord) -> Table {
         .build()
 }
 
-/// Describes the difference between the turns.
+/// Describes the difference in throughput between the turns.
 fn agreed(one: &EnduredRecord) -> String {
     let within = number::percent(one.within);
     let apart = one.apart.map_or(String::new(), |apart| {
@@ -218,7 +219,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
 }
 
 fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
-    // Each event is within one block, with this share of the window, on either side.
+    // `near` is the share of the window that is within one block of a change, on either side.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
     Table::from_records("Changes of level", &shown.changes)
@@ -268,7 +269,7 @@ fn cycles(shown: &EnduranceRecord) -> String {
     }
 }
 
-/// Formats a value in its unit: bytes in larger units.
+/// Formats a value in its unit. Large numbers of bytes have larger units.
 fn amount(value: f64, unit: &str) -> String {
     let (sign, size) = if value < 0.0 {
         ("−", -value)
@@ -317,8 +318,8 @@ fn growths(shown: &EnduranceRecord) -> Table {
         .build()
 }
 
-/// Draws throughput and p99 over the window, with changes, events and faults; below them the series
-/// of the probes.
+/// Draws throughput and p99 over the window, with changes, events and faults. The series of the
+/// probes are below.
 fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
     let mut panels = Vec::new();
     for (of, share, scale) in [
@@ -372,7 +373,7 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
     }
 }
 
-/// Returns the mean, minimum and maximum of a series.
+/// Returns the mean, minimum and maximum of a series, as three lines.
 fn lines(course: &CourseRecord, number: usize) -> Vec<Series> {
     let place = if course.place.is_empty() {
         String::new()

@@ -1,4 +1,4 @@
-//! The faults: their effect on the load, their evidence, and their times.
+//! The faults, with their effect on the load, the evidence for them, and their times.
 
 mod card;
 mod effect_table;
@@ -10,10 +10,10 @@ use crate::run_view::RunView;
 use crate::sections::trial_series::label;
 use store::record::{Aftermath, FaultRecord, FaultVerdict, Returns, SeriesEnd, since};
 
-/// Maximum number of faults with their own card. Every fault has a row in the tables.
+/// Maximum number of faults with a separate card. Every fault has a row in the tables.
 const CARDS_MAX: usize = 24;
 
-/// Returns every fault of the run. `None` if there was none.
+/// Returns the section on all faults of the run. `None` if there were none.
 pub fn section(view: &RunView) -> Option<Section> {
     let faults = &view.findings.faults;
     if faults.is_empty() {
@@ -84,7 +84,7 @@ fn times(view: &RunView) -> Table {
     .build()
 }
 
-/// Names the trial of a fault, if there are several.
+/// Names the trial of a fault, if the run has several trials.
 fn trial(view: &RunView, fault: &FaultRecord) -> String {
     let trial = fault.trial.filter(|_| view.findings.trials.len() > 1);
     trial.map_or_else(String::new, |trial| label(view, trial))
@@ -98,8 +98,8 @@ fn tone(fault: &FaultRecord) -> Tone {
     }
 }
 
-/// Describes the time at which one of the two series of a fault was back to normal. `None` for a
-/// fault without a level before it.
+/// Describes when one of the two series of a fault was back to normal. `None` if no level before
+/// the fault is known.
 fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Option<Cell> {
     let aftermath = Aftermath::from_fault(fault)?;
     let from = since(fault);
@@ -120,7 +120,7 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
     })
 }
 
-/// Returns the stretches of a trial with a fault: until all nodes of the target were up again, and
+/// Returns two periods of a trial with a fault: until all nodes of the target were up again, and
 /// from then until throughput and p99 were normal.
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
@@ -128,14 +128,15 @@ pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     faults.flat_map(fault_bands)
 }
 
-/// Returns these stretches for one fault.
+/// Returns two periods of one fault: until all nodes of the target were up again, and from then
+/// until throughput and p99 were normal.
 pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
     let recovery = fault.recovery.as_ref();
     let Some(from) = fault.injected_s else {
         return Vec::new();
     };
     let watched = recovery.map(|found| from + found.watched_s);
-    // A fault that was never healed lasted until the end of the observation.
+    // If a fault was never healed, its period lasts until the end of the observation.
     let Some(to) = fault.whole_s.or(fault.healing_s).or(watched) else {
         return Vec::new();
     };

@@ -1,5 +1,5 @@
-//! Every combination of a matrix or a grid: rows and columns for two axes, and a table for each
-//! combination of the other axes.
+//! Results for every combination of a matrix or a grid. Two axes are rows and columns, and there is
+//! a table for each combination of the other axes.
 
 use crate::merged_points::axis_value;
 use crate::number;
@@ -8,10 +8,10 @@ use crate::run_view::RunView;
 use analysis::procedure;
 use store::record::{AxisRecord, CombinationsRecord, PointRecord, Verdict};
 
-/// Maximum number of tables on a page; the results list every combination.
+/// Maximum number of tables on a page. The results list every combination.
 const TABLES_MAX: usize = 24;
 
-/// Returns the section. `None` for a study with fewer than two axes, where the load counts as one.
+/// Returns the section. `None` for a study with fewer than two axes. The load counts as an axis.
 pub fn section(view: &RunView) -> Option<Section> {
     let combinations = view.plan.resolved.combinations.as_ref()?;
     let axes = axes(view, combinations);
@@ -32,28 +32,29 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// An axis: its name, and the name and meaning of each value.
+/// An axis of the tables, with its name, and with the name and meaning of each value.
 struct AxisLabels {
     name: String,
     values: Vec<(String, Value)>,
 }
 
-/// The axes of a table.
+/// The axes that a table uses.
 struct GridAxes<'a> {
     rows: &'a AxisLabels,
     columns: &'a AxisLabels,
 }
 
-/// Meaning of a value of an axis.
+/// Meaning of a value on an axis of the tables.
 #[derive(Clone)]
 enum Value {
-    /// Axis of the matrix, and level on it.
+    /// A value of the matrix, given by its axis and its level on that axis.
     Level(usize, usize),
-    /// Point of the procedure.
+    /// A point of the procedure.
     Place(procedure::Point),
 }
 
-/// Returns the load first, then the axes of the matrix. It omits axes with only one value.
+/// Returns the axes: the load first, then the axes of the matrix. Axes with only one value are
+/// omitted.
 fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     let mut places: Vec<procedure::Point> = Vec::new();
     let measured = view.findings.usable_points().filter_map(|point| point.point);
@@ -86,8 +87,8 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     all.filter(|axis| axis.values.len() > 1).collect()
 }
 
-/// Returns every combination of the values of some axes, with their names. Without axes, returns
-/// one empty combination.
+/// Returns every combination of the values of some axes, with the names of the values. If there are
+/// no axes, returns one empty combination.
 fn each(axes: &[AxisLabels]) -> Vec<Vec<(String, Value)>> {
     let mut all = vec![Vec::new()];
     for axis in axes {
@@ -124,7 +125,7 @@ fn table(view: &RunView, axes: &GridAxes<'_>, held: &[(String, Value)]) -> Table
         .build()
 }
 
-/// Returns the point with all of these values.
+/// Returns the point that has all of these values.
 fn find<'v>(view: &'v RunView, wanted: &[&Value]) -> Option<&'v PointRecord> {
     let cells = &view.plan.resolved.combinations.as_ref()?.cells;
     view.findings.usable_points().find(|point| {

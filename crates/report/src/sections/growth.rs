@@ -1,5 +1,5 @@
-//! The growth of the evidence: the interval of each primary comparison after each look. It is for
-//! studies that end at their answer, or to which blocks were added.
+//! How the evidence of a study grew: the interval of each primary comparison after each look. The
+//! section is for studies that end with their answer, and for studies to which blocks were added.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;
@@ -11,7 +11,7 @@ use crate::sections::comparisons::verdict_words;
 use crate::sections::results::metric_name;
 use store::record::{ComparisonRecord, LooksHow, LooksRecord};
 
-/// Returns a chart and a table for each comparison with looks. `None` if there are none.
+/// Returns a chart and a table for each comparison with looks. `None` if no comparison has looks.
 pub fn section(view: &RunView) -> Option<Section> {
     let comparisons = view.findings.comparisons.iter();
     let looked: Vec<(&ComparisonRecord, &LooksRecord)> = comparisons

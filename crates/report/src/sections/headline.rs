@@ -1,4 +1,4 @@
-//! Question, answer, verdict and key numbers.
+//! The top of a page, with question, answer, verdict and key numbers.
 
 mod invalid_reasons;
 
@@ -55,7 +55,7 @@ fn next_step(next: &NextStepRecord) -> NextStep {
     }
 }
 
-/// Returns the meaning of a verdict for the reader.
+/// Returns a sentence on what a verdict means for the reader.
 fn meaning(view: &RunView, verdict: Verdict) -> String {
     match verdict {
         Verdict::Valid => "All validity rules that could be evaluated passed.".into(),
@@ -67,7 +67,7 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
     }
 }
 
-/// Describes the number of trials that broke a rule, and the use of their numbers.
+/// Describes how many trials violated a rule, and how their numbers were used.
 fn invalid_sentence(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let is_invalid =
@@ -120,19 +120,19 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns the wall time from the first to the last line of the journal.
+/// Returns the wall time between the first and the last line of the journal.
 fn run_seconds(view: &RunView) -> Option<f64> {
     let first = view.journal.first()?.unix_ns;
     let last = view.journal.last()?.unix_ns;
     Some(last.checked_sub(first)? as f64 / 1e9)
 }
 
-/// Returns p99 latency in ms, with a sign if it is a lower bound.
+/// Returns p99 latency in ms, preceded by a sign if it is a lower bound.
 fn p99(view: &RunView, point: &Point<'_>) -> Option<String> {
     Some(number::known_ms(point.latency(view, ALL)?.p99))
 }
 
-/// Returns the best point of each variant, for a run whose findings contain no sentence.
+/// Returns the best point of each variant, for a run whose findings contain no sentences.
 fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     let mut answer = Vec::new();
     for (index, variant) in variants(view).into_iter().enumerate() {
@@ -155,8 +155,9 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     answer
 }
 
-/// Returns the primary comparison. Without one, returns the comparison of throughput whose ratio is
-/// furthest from 1. Decided comparisons come first, and a ratio without an interval does not count.
+/// Returns the primary comparison. If there is none, returns the comparison of throughput whose
+/// ratio is furthest from 1. Decided comparisons come first, and a ratio without an interval does
+/// not count.
 fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
     let weight = |c: &ComparisonRecord| (c.verdict != Finding::Inconclusive, c.ratio.ln().abs());
     let order = |a: &&ComparisonRecord, b: &&ComparisonRecord| {
@@ -187,7 +188,7 @@ fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
     )
 }
 
-/// Returns `throughput`, or the percentile of a latency.
+/// Returns the name of the metric: `throughput`, or the percentile of a latency.
 fn short_metric(metric: &str) -> &str {
     if metric == "ops_per_s" {
         "throughput"
@@ -196,12 +197,12 @@ fn short_metric(metric: &str) -> &str {
     }
 }
 
-/// Maximum number of cards on a first screen: more are no longer "a few numbers".
+/// Maximum number of cards on the first screen. More cards would not be "a few numbers".
 const CARDS_MAX: usize = 4;
 
-/// Returns the result of each variant, and the ratio of the strongest comparison. With too many
-/// variants, a choice of the first ones would be arbitrary. Then the cards show the ratios with
-/// published counterparts, or the best of all variants.
+/// Returns the result of each variant, and the ratio of the strongest comparison. If there are too
+/// many variants, choosing the first ones would be arbitrary. Then the cards show the ratios that
+/// have published counterparts, or the best variant.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
     let bests = (0..names.len()).filter_map(|index| best(view, points, index));
@@ -255,8 +256,8 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     figures
 }
 
-/// Returns true if the interval of a ratio is narrow enough to be meaningful: within a factor of
-/// ten in both directions.
+/// Returns true if the interval of a ratio is narrow enough to be meaningful, which is within a
+/// factor of ten in both directions.
 fn says_something(comparison: &ComparisonRecord) -> bool {
     let tenfold = 1.0 + analysis::TENFOLD;
     comparison
@@ -264,10 +265,11 @@ fn says_something(comparison: &ComparisonRecord) -> bool {
         .is_none_or(|[low, high]| low >= 1.0 / tenfold && high <= tenfold)
 }
 
-/// Costs that a comparison of two variants always shows: disk and CPU.
+/// Costs that a comparison of two variants always shows, which are disk space and CPU time.
 const COSTS_SHOWN: [CostKind; 2] = [CostKind::DiskSpace, CostKind::ServerCpu];
 
-/// Returns disk space and CPU time of two variants as ratios, and the cost that differs most.
+/// Returns the ratios of disk space and CPU time of two variants, and the ratio of the cost that
+/// differs most.
 fn cost_tiles(view: &RunView) -> Vec<Figure> {
     let all = &view.findings.cost_comparisons;
     let weight = |one: &CostComparisonRecord| (one.differs, one.ratio.ln().abs());
@@ -306,7 +308,8 @@ fn cost_tile(view: &RunView, cost: &CostComparisonRecord) -> Figure {
     }
 }
 
-/// Returns the range that contains the highest load, if a search found none with certainty.
+/// Returns the range that contains the highest load, if a search did not find that load with
+/// certainty.
 fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -> Figure {
     let ends = [range.at_least, range.below].map(|end| end.map(|end| axis_value(end.value())));
     let unit = match range.at_least.or(range.below) {
@@ -327,7 +330,8 @@ fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -
     }
 }
 
-/// Returns the best of many variants: by throughput, or by latency if all kept up with their rates.
+/// Returns the best of many variants, by throughput. If all variants kept up with their rates,
+/// returns the best by latency.
 fn best_tile(view: &RunView, bests: &[&Point<'_>]) -> Option<Figure> {
     let count = bests.len();
     let p99 = |point: &Point<'_>| point.latency(view, ALL).map_or(f64::MAX, |l| l.p99.least());
@@ -359,7 +363,7 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
     ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
 }
 
-/// Names the kind of mean on a card, if the quotient of two means is a ratio with an interval.
+/// Kind of mean that a card states, if a ratio with an interval is the quotient of two such means.
 const BY_BLOCKS: &str = "geometric mean of blocks";
 
 /// Returns the latency of a variant that kept up with a rate.
@@ -386,7 +390,7 @@ fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// Returns the throughput of a variant, with its details.
+/// Returns a card with the throughput of a variant and its details.
 fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let compared = compared_value(view, point, "ops_per_s");
     let mut detail = vec![error_of(point, compared), format!("at {}", point.label())];
@@ -421,8 +425,8 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// Returns half the interval of throughput with a remark, or its ends if it is wide. `compared` is
-/// the geometric mean of blocks, with the relative error of their mean.
+/// Returns half the interval of the throughput with a remark. If the interval is wide, returns its
+/// ends. `compared` is the geometric mean of blocks, with the relative error of that mean.
 fn error_of(point: &Point<'_>, compared: Option<f64>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if let Some(ends) = measure::number::wide_ends(value, ci95, compared) {

@@ -1,8 +1,8 @@
 //! Settings of the hosts that are important to the database. The deviations come first, with their
-//! remedies. All settings are behind a fold.
+//! remedies. All settings follow behind a fold.
 //!
-//! Equal trials and hosts share a row. A value that differs from trial to trial (such as the CPUs
-//! of interrupts) does not separate them. The row shows the last value.
+//! Trials and hosts with the same setting share a row. A value that differs from trial to trial
+//! (such as the CPUs of interrupts) does not separate them. The row shows the last value.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::record::HostSettingRecord;
 use store::record::SettingVerdict;
 
-/// A setting as found on some hosts.
+/// A setting, with the values found on some hosts.
 struct Shared<'a> {
-    /// Latest finding.
+    /// Latest record of the setting.
     found: &'a HostSettingRecord,
-    /// Last value of each host and node or device.
+    /// Last value of the setting for each host and node or device.
     values: BTreeMap<(&'a str, &'a str), &'a str>,
     trials: BTreeSet<usize>,
 }
@@ -79,7 +79,7 @@ fn deviates(one: &Shared<'_>) -> bool {
     )
 }
 
-/// Returns the settings as JSON, without duplicates, each with the hosts that have it.
+/// Returns the settings as JSON, without duplicates. Each has a list of the hosts that have it.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |one: &Shared<'_>| {
         let found = one.found;
@@ -94,7 +94,7 @@ pub fn json(view: &RunView) -> Option<Value> {
     (!all.is_empty()).then(|| all.iter().map(one).collect())
 }
 
-/// Returns the key that settings in a row share.
+/// Returns the key by which settings share a row.
 fn key(one: &HostSettingRecord) -> (SettingVerdict, [&str; 3]) {
     let words = [&one.setting, &one.wanted, &one.fix].map(String::as_str);
     (one.verdict, words)
@@ -127,7 +127,7 @@ fn hosts<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.keys().map(|(host, _)| *host))
 }
 
-/// Returns nodes or devices; empty for the host itself.
+/// Returns the nodes or devices that have the setting. Empty if it belongs to the host itself.
 fn on<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.keys().map(|(_, on)| *on).filter(|on| !on.is_empty()))
 }

@@ -1,4 +1,4 @@
-//! The initial state of the trials' data, and the cost of the probes.
+//! The data with which the trials began, and the cost of the probes.
 
 use crate::merged_points::trial_table;
 use crate::number;
@@ -7,12 +7,14 @@ use crate::run_view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{DataRecord, ProbeRecord, TrialFinding};
 
-/// Minimum share of a core at which the probes count as a load themselves: the limit of rule V17.
+/// Minimum share of a core from which the probes count as additional load. It is the limit of rule
+/// V17.
 const CPU_SHARE_WARN: f64 = 0.05;
-/// Number of characters of a fingerprint that are shown: enough to distinguish two.
+/// Number of characters of a fingerprint that are shown, which is enough to distinguish two
+/// fingerprints.
 const FINGERPRINT_CHARS: usize = 16;
 
-/// Returns the restored snapshots. Empty if no trial restored one.
+/// Returns the section on restored snapshots. Empty if no trial restored one.
 pub fn data(view: &RunView) -> Vec<Block> {
     let restored = |t: &'_ TrialFinding| t.data.is_some();
     if !view.findings.trials.iter().any(restored) {
@@ -42,7 +44,7 @@ pub fn data(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Fingerprints by snapshot and node, with the trials that had them.
+/// Fingerprints by snapshot and node, each with the trials that had it.
 type Fingerprints<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BTreeMap<&'a str, Vec<usize>>>>;
 
 fn fingerprints(view: &RunView) -> Fingerprints<'_> {
@@ -98,7 +100,7 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns the fingerprint of the first node, and the number of the others.
+/// Returns the fingerprint of the first node, and the number of other fingerprints.
 fn fingerprint(data: &DataRecord) -> Cell {
     let Some((node, text)) = data.fingerprints.first_key_value() else {
         return Cell::absent();
@@ -113,13 +115,14 @@ fn fingerprint(data: &DataRecord) -> Cell {
     Cell::new(shown).detail(detail)
 }
 
-/// Returns the cost of each probe over all trials. Empty if no probe ran.
+/// Returns a table with the cost of each probe over all trials. Empty if no probe ran.
 pub fn probes(view: &RunView) -> Vec<Block> {
     let trials = view.findings.trials.iter();
     let all: Vec<(usize, &ProbeRecord)> =
         trials.flat_map(|t| t.probes.iter().map(|p| (t.index, p))).collect();
     let names: BTreeSet<&str> = all.iter().map(|(_, p)| p.probe.as_str()).collect();
-    // Rule V17 covers the probe that every trial has.
+    // If only the probe ran that every trial has, there is no table, because rule V17 covers that
+    // probe.
     if names.iter().all(|name| *name == "others") {
         return Vec::new();
     }
@@ -153,7 +156,7 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
             let places: BTreeSet<&str> = all.iter().map(|(_, p)| p.place.as_str()).collect();
             number::count(places.len() as u64)
         })
-        // Imported files have no period.
+        // Imported files have no sampling interval.
         .number("Every", "", |(_, all)| {
             Some(most(all, |p| p.period_s)).filter(|s| *s > 0.0).map(number::duration)
         })
@@ -188,7 +191,7 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
         .build()
 }
 
-/// Returns the share of a core that a probe took, in the trial in which it took the most.
+/// Returns the share of a core that a probe used, in the trial in which that share was largest.
 fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
     for (trial, probe) in all {

@@ -1,4 +1,4 @@
-//! The client's own figures, which show if the client could have been the limit.
+//! The client's own figures, which show whether the client could have been the limit.
 
 use crate::merged_points::{Point, best, trial_table, variants};
 use crate::number;
@@ -8,7 +8,7 @@ use crate::sections::rules::rule_tone;
 use measure::Known;
 use store::record::{ClientEndRecord, ClockMovedRecord, QuantilesRecord, TrialFinding};
 
-/// Returns the client's cost, and its distance from the ceiling.
+/// Returns the section on the cost of the client and its distance from the ceiling.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     if view.findings.trials.is_empty() {
         return None;
@@ -53,7 +53,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Describes the measured share of the run, and the steps that took the rest.
+/// Describes the share of the run in which trials were measured, and the steps that took the rest.
 fn time_use(view: &RunView) -> Option<String> {
     let used = view.findings.time_use.as_ref()?;
     let steps: Vec<String> = used
@@ -71,7 +71,7 @@ fn time_use(view: &RunView) -> Option<String> {
     ))
 }
 
-/// Returns the used share of the ceiling. `None` if the ceiling was not measured.
+/// Returns the throughput as a share of the ceiling. `None` if the ceiling was not measured.
 fn ceiling_share(trial: &TrialFinding) -> Option<f64> {
     let ceiling = trial.client.ceiling_ops_per_s;
     (ceiling > 0.0).then(|| trial.all.ops_per_s / ceiling)
@@ -80,7 +80,7 @@ fn ceiling_share(trial: &TrialFinding) -> Option<f64> {
 fn table(view: &RunView) -> Table {
     let clients = view.findings.trials.iter().map(|trial| (trial, &trial.client));
     let above_0 = |value: f64| Some(value).filter(|value| *value > 0.0);
-    // A closed loop reports zero lag: its operations cannot be late.
+    // In a closed loop, the lag is zero, because operations cannot be late.
     let lag = |us: f64| cell(above_0(us).map(number::small), Tone::Plain, "");
     let whole = |count: u64, words: fn(u64) -> String| match count {
         0 => Cell::absent(),
@@ -88,7 +88,7 @@ fn table(view: &RunView) -> Table {
     };
     trial_table(view, "The client, trial by trial", clients)
         .number("Ceiling", "op/s", |(trial, _)| ceiling(trial))
-        // V3 judges if the client was the limit, and the page does not judge again.
+        // V3 judges whether the client was the limit, so the page does not judge this again.
         .number("Share used", "", |(trial, _)| {
             cell(
                 ceiling_share(trial).map(number::percent),
@@ -146,7 +146,7 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Lists each of several clients, so that the reader notices a different one.
+/// Lists each client, if there are several, so that the reader notices differences between them.
 fn clients(view: &RunView) -> Table {
     let trials = view.findings.trials.iter();
     let each = trials.flat_map(|trial| trial.clients.iter().map(move |client| (trial, client)));
@@ -200,7 +200,7 @@ fn clients(view: &RunView) -> Table {
 
 /// Returns a latency of one client, in ms; a dash if the client reported none.
 fn latency(client: &ClientEndRecord, of: fn(&QuantilesRecord) -> Known) -> Cell {
-    // Runs of earlier versions have zeros without an operation.
+    // In runs of earlier versions, the figures of a client without operations are zero.
     let told = client.latency_ms.as_ref().filter(|times| times.count > 0);
     let why = match &client.lost {
         Some(lost) => lost.as_str(),
@@ -213,7 +213,8 @@ fn latency(client: &ClientEndRecord, of: fn(&QuantilesRecord) -> Known) -> Cell 
     )
 }
 
-/// Adds the columns on the state of each client: the basis of its rules.
+/// Adds the columns that describe the state of each client. The rules about clients use these
+/// values.
 fn health<'a>(
     table: TableBuilder<(&'a TrialFinding, &'a ClientEndRecord)>,
 ) -> TableBuilder<(&'a TrialFinding, &'a ClientEndRecord)> {
@@ -258,7 +259,8 @@ fn health<'a>(
         })
 }
 
-/// Returns a figure, marked by its rule. Without a figure, returns the reason.
+/// Returns a cell with a figure, marked by the rule that judges it. If there is no figure, returns
+/// the reason.
 fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     match figure {
         Some(figure) => Cell::new(figure).tone(tone),
@@ -266,7 +268,7 @@ fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     }
 }
 
-/// Returns the lowest ceiling measured, with the range of all.
+/// Returns the lowest measured ceiling, with the range of all ceilings.
 fn ceiling(trial: &TrialFinding) -> Cell {
     if ceiling_share(trial).is_none() {
         return Cell::absent().hint("cassay did not measure the ceiling");

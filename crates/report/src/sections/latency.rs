@@ -1,4 +1,5 @@
-//! Percentile curves: the whole distribution, with the unreliable part marked.
+//! Percentile curves, which show the whole distribution of latency. The part of a curve that is not
+//! reliable is marked.
 
 use crate::merged_points::{ALL, Point, variant_name, variants};
 use crate::number;
@@ -8,7 +9,8 @@ use crate::page::{
 use crate::run_view::{Curve, RunView};
 use analysis::VariantName;
 
-/// Returns one chart per variant, kind and clock, to choose from. `None` without curves.
+/// Returns one chart per variant, kind and clock, from which the reader chooses. `None` if there
+/// are no curves.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     let mut charts = Vec::new();
     for (index, variant) in variants(view).into_iter().enumerate() {
@@ -36,7 +38,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Start of a latency.
+/// Moment from which a latency counts.
 #[derive(Clone, Copy)]
 enum Clock {
     Latency,
@@ -52,7 +54,7 @@ impl Clock {
     }
 }
 
-/// Returns the kinds that have curves: all together first.
+/// Returns the kinds that have curves. All kinds together come first.
 fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
     let mut kinds: Vec<&str> = Vec::new();
     for point in view.points.iter().filter(|p| p.variant == *variant) {
@@ -61,7 +63,7 @@ fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
         }
     }
     kinds.sort_by_key(|kind| *kind != ALL);
-    // With only one kind, the curve of all kinds together would be the same curve.
+    // If there is only one kind, the curve of all kinds together would be the same.
     if kinds.len() == 2 && kinds.first() == Some(&ALL) {
         kinds.truncate(1);
     }
@@ -108,13 +110,13 @@ fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Opt
     })
 }
 
-/// Returns the curve up to the last quantile with 100 values above it, and a dotted curve from
-/// there to the last value. Both contain the point where they meet.
+/// Returns the curve up to the last quantile that has 100 values above it, and a dotted curve from
+/// there to the last value. Both contain the point at which they meet.
 pub fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
     let count = curve.quantiles.count as f64;
     let (mut sure, mut unsure) = (Vec::new(), Vec::new());
     for &(quantile, ms) in &curve.values {
-        // The maximum is at 1 ÷ (1 − q) = count, because it is one value of all.
+        // The maximum is at 1 ÷ (1 − q) = count, because it is one of `count` values.
         let x = (1.0 / (1.0 - quantile)).min(count);
         if !(x >= 1.0 && ms > 0.0) {
             continue;

@@ -1,6 +1,6 @@
 //! The figure of the first screen, which answers the question of this run at a glance.
 //!
-//! The findings decide which figure it is: the most specific one that is possible.
+//! The findings determine the figure. It is the most specific figure that is possible with them.
 
 mod compared;
 mod effects;
@@ -19,7 +19,7 @@ use crate::run_view::RunView;
 pub use load::figure as load_figure;
 pub use trial_over_time::trial_figure as course_of;
 
-/// Returns the figure. `None` for a run that has measured nothing.
+/// Returns the figure. `None` for a run without measurements.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let mut figure = scale_up::figure(view)
         .or_else(|| search::figure(view))
@@ -36,8 +36,9 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     figure
 }
 
-/// Adds published ratios to the first plot: after a curve, which shows their origin, and before
-/// rows, whose question they answer.
+/// Adds published ratios to the first plot. They come after a curve, because it shows where the
+/// ratios come from, but before rows, because the ratios answer the question that the rows
+/// illustrate.
 fn beside(figure: &mut LeadFigure, ratios: RowsPlot) {
     figure.plots.truncate(1);
     figure.title = if figure.plots.is_empty() {

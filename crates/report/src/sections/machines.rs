@@ -1,6 +1,6 @@
-//! Pictures of the hosts' machines, with the places of nodes and client on them.
+//! Pictures of the hosts' machines, which show where the nodes and the client ran.
 //!
-//! Trials with the same machines and places share pictures and a table.
+//! Trials with the same machines and placement share pictures and a table.
 
 mod drawing;
 mod machine_records;
@@ -17,12 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord};
 use trial_groups::Group;
 
-/// Maximum number of pictures. The tables also contain the variations.
+/// Maximum number of pictures. The tables also contain the remaining variations.
 const PICTURES_MAX: usize = 12;
-/// Maximum size of a table of distances that is shown.
+/// Maximum number of NUMA nodes for which a table of distances is shown.
 const DISTANCES_MAX: usize = 24;
 
-/// Returns the section. `None` if neither machines nor places were recorded.
+/// Returns the section. `None` if neither machines nor placements were recorded.
 pub fn section(view: &RunView) -> Option<Section> {
     let groups = trial_groups::groups(view);
     if groups.is_empty() {
@@ -83,7 +83,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the picture of a machine with the processes on it, or a sentence that there is none.
+/// Returns the picture of a machine with its processes. If there is no picture, returns a sentence
+/// that states this.
 fn drawn<'a>(
     name: PictureName,
     machine: &'a MachineTopologyRecord,
@@ -101,7 +102,7 @@ fn drawn<'a>(
     }
 }
 
-/// Returns the same as JSON, with every group of trials once.
+/// Returns the content of the section as JSON, with each group of trials once.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |group: &Group<'_>| {
         let placements = group.placements().into_iter().map(|one| {
@@ -136,7 +137,7 @@ fn in_order<'a>(
     placed
 }
 
-/// Returns every machine once, in order of appearance.
+/// Returns every machine once, in order of their first appearance.
 fn different<'a>(groups: &[Group<'a>]) -> Vec<&'a MachineTopologyRecord> {
     let mut all: Vec<&MachineTopologyRecord> = Vec::new();
     for machine in groups.iter().flat_map(|group| &group.first().machines) {
@@ -147,7 +148,7 @@ fn different<'a>(groups: &[Group<'a>]) -> Vec<&'a MachineTopologyRecord> {
     all
 }
 
-/// Returns the number of each node's colour, which is the same everywhere.
+/// Returns the number of each node's colour, which is the same in all pictures.
 fn colors<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
     let mut colors = BTreeMap::new();
     for one in groups.iter().flat_map(Group::placements) {
@@ -159,7 +160,7 @@ fn colors<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
     colors
 }
 
-/// Returns the names of its hosts.
+/// Returns the names of the hosts on a machine.
 fn name(machine: &MachineTopologyRecord) -> String {
     let names: Vec<&str> = machine.hosts.iter().map(|host| host.name.as_str()).collect();
     match &names[..] {
@@ -176,7 +177,7 @@ fn summary(machine: &MachineTopologyRecord) -> String {
     drawing::summary(&MachineView::new(machine))
 }
 
-/// Explains the places, with remarks.
+/// Explains the placement, with remarks.
 fn says(group: &Group<'_>) -> Vec<String> {
     let record = group.first();
     let mut said = Vec::new();
@@ -204,7 +205,7 @@ fn is_client_elsewhere(record: &NodesRecord) -> bool {
     !nodes.is_empty() && nodes.into_iter().all(is_other)
 }
 
-/// Describes what machines of this size cannot show. Equal machines share a sentence.
+/// Describes the results that machines of this size cannot show. Equal machines share a sentence.
 fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     let mut by_sentence: Vec<(String, Vec<String>)> = Vec::new();
     for machine in machines {
@@ -227,7 +228,7 @@ fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     (!said.is_empty()).then(|| Block::List(heading.into(), said))
 }
 
-/// Lists facts for which the picture has no space.
+/// Lists facts about a machine for which the picture has no space.
 fn about(machine: &MachineTopologyRecord) -> Block {
     let mut facts = vec![("Told by".to_owned(), machine.source.clone())];
     facts.extend(may_use(machine));
@@ -252,7 +253,7 @@ fn about(machine: &MachineTopologyRecord) -> Block {
     Block::Details(format!("More about {}", name(machine)), blocks)
 }
 
-/// Describes the part that its hosts may use. Equal hosts are grouped.
+/// Describes the part of a machine that its hosts may use. Hosts with the same part are grouped.
 fn may_use(machine: &MachineTopologyRecord) -> Vec<(String, String)> {
     let mut by_parts: Vec<(String, Vec<&str>)> = Vec::new();
     for host in &machine.hosts {

@@ -1,4 +1,4 @@
-//! The parts of a run's page, one file each, in reading order.
+//! The sections of a run's page, in one file each.
 
 pub mod comparisons;
 pub mod cost;
@@ -54,7 +54,7 @@ pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
     }
 }
 
-/// Returns a text with a capital first letter.
+/// Returns a text with its first letter as a capital.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

@@ -1,11 +1,11 @@
-//! The value of throughputs: for their price, and in nodes.
+//! Throughput in relation to its price, and the number of nodes that a throughput needs.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 
-/// Returns the section. `None` for a study without a price and a capacity.
+/// Returns the section. `None` for a study that states neither a price nor a capacity.
 pub fn section(view: &RunView) -> Option<Section> {
     let (prices, capacities) = (&view.findings.prices, &view.findings.capacities);
     let mut blocks = Vec::new();

@@ -1,5 +1,5 @@
-//! Proofs of the requested settings. Settings that are not in effect, or that no node shows, are
-//! visible; the others are behind a fold.
+//! Proofs that requested settings are in effect. Settings that are not in effect, or that no node
+//! reports, are visible. The others are behind a fold.
 //!
 //! Invariant: the section states that all settings are in effect only if nodes reported all of
 //! them.
@@ -12,17 +12,17 @@ use crate::sections::effective::cut;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::ProofOutcome;
 
-/// Properties that the proofs of a row share: key, requested value, effective value or the reason
-/// why it is unknown, and source.
+/// Properties that all proofs in a row share: key, requested value, effective value (or the reason
+/// why it is unknown), and source.
 type Same<'a> = [&'a str; 4];
-/// Nodes and trials of a row.
+/// Nodes and trials that a row covers.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 
-/// Proofs of one outcome.
+/// Proofs with one outcome.
 type Rows<'a> = BTreeMap<Same<'a>, Where<'a>>;
 
-/// Returns the proofs of all trials: one row if they are the same everywhere. Settings that are not
-/// in effect, or that no node shows, are visible.
+/// Returns the proofs of all trials. If a proof is the same everywhere, it has one row. Settings
+/// that are not in effect, or that no node reports, are visible.
 pub fn blocks(view: &RunView) -> Vec<Block> {
     let mut by_outcome: BTreeMap<ProofOutcome, Rows<'_>> = BTreeMap::new();
     let mut readings = 0;

@@ -1,4 +1,4 @@
-//! Compares published figures with measured figures. Ratios come first, because only they carry
+//! Compares published figures with measured figures. Ratios come first, because only ratios carry
 //! over to other machines.
 
 use crate::number;
@@ -6,8 +6,8 @@ use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 use store::record::{PublishedFailureRecord, PublishedRatioRecord, PublishedRecord};
 
-/// Factor by which a printed mean may deviate from Little's law, because of rounding and of clients
-/// that wait.
+/// Factor by which a printed mean may deviate from Little's law. Rounding and clients that wait
+/// cause small deviations.
 const LITTLE_MAX: f64 = 1.25;
 
 /// Returns the published figures. `None` if the study names none.
@@ -87,7 +87,8 @@ fn ratios(published: &PublishedRecord) -> Table {
         .build()
 }
 
-/// Describes the position of the published value relative to the interval, but never confirms it.
+/// States whether the published value is within the interval, but never that the interval confirms
+/// it.
 fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     let [least, most] = ratio.published;
     if ratio.ours.is_none() {
@@ -104,7 +105,7 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     } else if most < low {
         ("this run is higher: outside its interval", Tone::Warn)
     } else if (low..=high).contains(&1.0) && !(least..=most).contains(&1.0) {
-        // A published difference may exist although the measured one may be none.
+        // The published difference may exist even if the measured difference may be zero.
         let what = "inside the interval of this run, as is 1 (no difference)";
         (what, Tone::Muted)
     } else if least == most {

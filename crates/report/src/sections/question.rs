@@ -1,12 +1,13 @@
-//! The question: the differences between the variants, and the trials that were not needed.
+//! The question of the study, with the differences between the variants and the trials that were
+//! not needed.
 
 use crate::page::{Block, Section};
 use crate::run_view::RunView;
 use crate::sections::setup;
 use store::record::left_out_words;
 
-/// Shows the differences between variants, and the trials that were omitted. `None` for a study of
-/// one variant that ran completely.
+/// Returns the differences between variants, and the trials that were omitted. `None` for a study
+/// of one variant that ran completely.
 pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks: Vec<Block> =
         setup::variant_difference_table(view).map(Block::Table).into_iter().collect();

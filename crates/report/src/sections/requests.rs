@@ -1,7 +1,7 @@
-//! Properties of requests: consistency, timeouts, retries and others, for each kind of operation.
+//! Properties of requests for each kind of operation, such as consistency, timeouts and retries.
 //!
-//! They come from `requests` of the plan. Equal variants and statements share a row. A property has
-//! a column only if rows differ in it. Otherwise, a sentence below states it.
+//! They come from `requests` in the plan. Equal variants and statements share a row. A property has
+//! a column only if rows differ in it. Otherwise, a sentence below the table states it.
 
 use crate::merged_points::{variant_name, variants};
 use crate::number;
@@ -11,16 +11,18 @@ use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::RequestRecord;
 
-/// Length of a statement in a cell; the whole statement is in its own table.
+/// Maximum length of a statement in a cell. The whole statement is in a separate table.
 const CQL_CHARS_SHORT: usize = 40;
 
-/// One recorded property of a request. In a narrow terminal, the last properties with a sentence
-/// lose their column first.
+/// One recorded property of a request. In a narrow terminal, columns are omitted from the last
+/// property on, if a sentence states the property.
 struct Field {
     title: &'static str,
-    /// Returns the value of a statement. `None` if it does not apply or is not on record.
+    /// Returns the value for a statement. `None` if the property does not apply or was not
+    /// recorded.
     value: fn(&RequestRecord) -> Option<String>,
-    /// Sentence about all statements together. `None` if the property always has a column.
+    /// Returns a sentence about all statements together. `None` if the property always has a
+    /// column.
     said: Option<fn(&str) -> String>,
 }
 
@@ -32,7 +34,7 @@ const FIELDS: [Field; 10] = [
     },
     Field {
         title: "Serial consistency",
-        // Conditional statements without a level of their own use the protocol's default.
+        // Conditional statements for which no level is set use the default of the protocol.
         value: |r| {
             let default = || r.conditional.then(|| "SERIAL".to_owned());
             r.serial_consistency.clone().or_else(default)
@@ -55,7 +57,7 @@ const FIELDS: [Field; 10] = [
     Field {
         title: "Speculative execution",
         value: |r| {
-            // Plans without recorded retries did not record this either.
+            // Plans that do not record retries do not record this property either.
             r.retries?;
             let after = r.speculate_after_ms.map(milliseconds);
             Some(after.map_or("none".into(), |after| format!("after {after}")))
@@ -92,7 +94,7 @@ const FIELDS: [Field; 10] = [
     },
     Field {
         title: "Timestamps",
-        // Reads have no timestamps.
+        // Reads have no write timestamps.
         value: |r| match r.returns_rows {
             Some(true) => None,
             _ => r.timestamps.clone(),
@@ -116,13 +118,14 @@ fn times(count: u64) -> String {
     }
 }
 
-/// Formats a time in ms: `2 s`, `50 ms`.
+/// Formats a time in ms, such as `2 s` or `50 ms`.
 fn milliseconds(ms: f64) -> String {
     let (value, unit) = match ms {
         1000.0.. => (ms / 1e3, "s"),
         _ => (ms, "ms"),
     };
-    // Six digits are enough. Without rounding, 0.1 + 0.2 would appear in full.
+    // Six digits are enough. Without rounding, sums such as 0.1 + 0.2 would be written with all
+    // digits.
     format!("{} {unit}", number::round(value, 6))
 }
 
@@ -162,7 +165,7 @@ struct Group<'a> {
     cqls: Vec<&'a str>,
 }
 
-/// Returns the table and the statements themselves. Empty for a plan that does not record them.
+/// Returns the table, and the text of the statements. Empty for a plan that does not record them.
 pub fn blocks(view: &RunView) -> Vec<Block> {
     let requests = requests(view);
     if requests.is_empty() {
@@ -176,7 +179,7 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
     ]
 }
 
-/// Returns the recorded statements whose kind was executed, in the order of the plan.
+/// Returns the recorded statements of the kinds that were executed, in the order of the plan.
 fn requests(view: &RunView) -> Vec<Request<'_>> {
     let executed = executed_kinds(view);
     let recorded = &view.plan.resolved.requests;
@@ -194,7 +197,7 @@ fn requests(view: &RunView) -> Vec<Request<'_>> {
     all.filter(is_executed).collect()
 }
 
-/// Returns the kinds with an operation in any trial; empty for a run without records.
+/// Returns the kinds with at least one operation in any trial. Empty for a run without records.
 fn executed_kinds(view: &RunView) -> BTreeSet<&str> {
     let intervals = view.trials.iter().flat_map(|trial| &trial.intervals);
     intervals
@@ -203,7 +206,7 @@ fn executed_kinds(view: &RunView) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Returns the variants of all requests, in the order of the plan.
+/// Returns the variants that have requests, in the order of the plan.
 fn variants_of<'a>(requests: &[Request<'a>]) -> Vec<&'a VariantName> {
     let mut variants = Vec::new();
     requests.iter().for_each(|r| add(&mut variants, r.variant));
@@ -233,7 +236,7 @@ fn groups<'a>(requests: &[Request<'a>]) -> Vec<Group<'a>> {
             });
         }
     }
-    // Rows of a kind are together, regardless of their order in the plan.
+    // Rows of one kind are next to each other, regardless of their order in the plan.
     let mut kinds = Vec::new();
     requests.iter().for_each(|r| add(&mut kinds, r.kind));
     groups.sort_by_key(|group| kinds.iter().position(|kind| *kind == group.kind));
@@ -276,7 +279,7 @@ fn requests_table(view: &RunView, requests: &[Request<'_>]) -> Table {
         .build()
 }
 
-/// Returns true if a variant sends statements of one kind in different ways.
+/// Returns true if a variant sends several statements of one kind with different properties.
 fn splits_a_kind(groups: &[Group<'_>], variant: &VariantName) -> bool {
     let of_variant = groups.iter().filter(|g| g.variants.contains(&variant));
     let mut kinds = BTreeSet::new();
@@ -292,7 +295,7 @@ fn statement_cell(cqls: &[&str]) -> Cell {
     }
 }
 
-/// Returns the beginning of a statement, in one line.
+/// Returns the beginning of a statement on one line.
 fn short(cql: &str) -> String {
     let words: Vec<&str> = cql.split_whitespace().collect();
     let line = words.join(" ");
@@ -310,7 +313,7 @@ fn variants_cell(view: &RunView, of: &[&VariantName], all: &[&VariantName]) -> C
     Cell::new(names.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a value, which is strong if rows of the same kind differ.
+/// Returns a value. It is emphasized if rows of the same kind differ.
 fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     let Some(value) = &group.values[field] else {
         return Cell::absent();
@@ -324,7 +327,7 @@ fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     }
 }
 
-/// Lists properties without a column, because they are the same wherever they apply.
+/// Lists the properties that have no column, because they are the same wherever they apply.
 fn said_of_all(groups: &[Group<'_>]) -> String {
     let said: Vec<String> = FIELDS
         .iter()

@@ -1,4 +1,4 @@
-//! The requirements of the study: each with its number, the error that decides, and the outcome.
+//! The requirements of the study, each with its number, the error that decides, and the outcome.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;
@@ -57,8 +57,8 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Formats an outcome: `missed`, `met`, `untold`. If an undecided requirement counts as
-/// missed, the text says so.
+/// Formats an outcome, such as `missed`, `met` or `untold`. If an undecided requirement counts as
+/// missed, the text states this.
 pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     match (one.outcome, one.is_missed()) {
         (RequirementOutcome::Met, _) => ("met", Tone::Good),
@@ -68,7 +68,7 @@ pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     }
 }
 
-/// Formats a requirement: `p99 latency ≤ 10 ms`.
+/// Formats a requirement, such as `p99 latency ≤ 10 ms`.
 pub fn words(one: &RequirementRecord) -> String {
     let what = match one.metric {
         RequiredMetric::P50Ms => "median latency",
@@ -94,7 +94,7 @@ pub fn words(one: &RequirementRecord) -> String {
     };
     let limit = match one.metric {
         RequiredMetric::ErrorRate | RequiredMetric::OpsPerS => amount(one, one.limit),
-        // The format is that of the study.
+        // The limit has the same format as in the study.
         metric if metric.is_latency() => format!("{} ms", one.limit),
         _ => one.limit.to_string(),
     };

@@ -1,4 +1,4 @@
-//! The numbers: one row per point, the same as charts, and the results of comparisons.
+//! The results: one row per point, the same numbers as charts, and the results of comparisons.
 
 use crate::merged_points::{ALL, Point, axis_value, trial_table, variant_name};
 use crate::number;
@@ -42,7 +42,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Factor over a rate that the ends of a window cannot explain.
+/// Throughput ÷ rate above which the ends of a window cannot explain the difference.
 const MORE_THAN_OFFERED: f64 = 1.01;
 
 /// Returns true if a point's throughput exceeds the offered rate.
@@ -55,7 +55,8 @@ fn did_more_than_offered(point: &Point<'_>) -> bool {
     }
 }
 
-/// Returns the cell of a quantile: grey, with the count, if too few values are above it.
+/// Returns the cell of a quantile. If too few values are above the quantile, the cell is grey and
+/// contains their number.
 pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     let Some(record) = quantiles.filter(|q| q.count > 0) else {
         return Cell::absent();
@@ -89,7 +90,8 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
         hint = format!("{censored} operations have no known end; {hint}");
     }
     let cell = Cell::new(number::known_ms(value)).hint(hint);
-    // There is half a value of slack: 100 of 10,000 must not fail by binary rounding.
+    // The limit is lower by half a value, so that binary rounding does not reject 100 of 10,000
+    // values.
     if above + 0.5 < number::COUNT_ABOVE_MIN {
         let above = number::count(above.round() as u64);
         return cell.tone(Tone::Muted).detail(format!("{above} above"));
@@ -97,7 +99,7 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     cell
 }
 
-/// Returns the cell of errors: their number, with the kinds in the tooltip.
+/// Returns the cell of errors, with their number, and with the kinds of errors in the tooltip.
 fn errors_cell<'a>(errors: impl Iterator<Item = (&'a str, u64)>) -> Cell {
     let errors: Vec<(&str, u64)> = errors.filter(|e| e.1 > 0).collect();
     let total: u64 = errors.iter().map(|e| e.1).sum();
@@ -193,7 +195,7 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
         .build()
 }
 
-/// Explains the labels of intervals, if there are any.
+/// Explains the labels of intervals, if any interval has a label.
 fn labels(points: &[Point<'_>]) -> String {
     let has = |label: &str| points.iter().any(|p| p.interval_labels().contains(&label));
     let mut text = String::new();
@@ -230,7 +232,7 @@ fn row_tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// Returns one row per point and kind. `None` with one kind only.
+/// Returns one row per point and kind. `None` if there is only one kind.
 fn kinds_table(view: &RunView, points: &[Point<'_>]) -> Option<Table> {
     let mut rows: Vec<(&Point<'_>, &String)> = Vec::new();
     for point in points {
@@ -266,7 +268,7 @@ fn kinds_table(view: &RunView, points: &[Point<'_>]) -> Option<Table> {
         .unless_empty()
 }
 
-/// Returns one row per trial. `None` if every point was run once.
+/// Returns one row per trial. `None` if every point was measured once.
 fn blocks_table(view: &RunView) -> Option<Table> {
     if view.findings.trials.iter().all(|t| t.block == 0) {
         return None;
@@ -299,8 +301,8 @@ fn blocks_table(view: &RunView) -> Option<Table> {
     Some(table.build())
 }
 
-/// Returns a metric's name without the unit, because a ratio has no unit: `latency_ms.p999` is
-/// `latency p99.9`.
+/// Returns the name of a metric without its unit, because a ratio has no unit. For example,
+/// `latency_ms.p999` becomes `latency p99.9`.
 pub fn metric_name(metric: &str) -> String {
     let (series, quantile) = metric.split_once('.').unwrap_or((metric, ""));
     let quantile = match quantile {

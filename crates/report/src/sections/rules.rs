@@ -1,4 +1,4 @@
-//! The validity rules: one mark each, with the numbers behind it.
+//! The validity rules, with one mark for each rule and the numbers behind the mark.
 
 use crate::merged_points::trial_table;
 use crate::page::{Block, Cell, Mark, Section, Table, Tone, Verdict};
@@ -24,7 +24,7 @@ pub fn rule_tone(trial: &TrialFinding, name: &str) -> Tone {
     }
 }
 
-/// Returns the rules over the whole run. `None` if no trial was judged.
+/// Returns the results of the rules over the whole run. `None` if no trial was judged.
 pub fn section(view: &RunView) -> Option<Section> {
     let judged: Vec<&str> = rule_names(view);
     if judged.is_empty() {
@@ -49,7 +49,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the judged rules, in numerical order.
+/// Returns the rules that were judged, in numerical order.
 fn rule_names(view: &RunView) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for rule in view.findings.trials.iter().flat_map(|t| &t.rules) {
@@ -62,7 +62,7 @@ fn rule_names(view: &RunView) -> Vec<&str> {
     names
 }
 
-/// Counts the results of a rule, and returns the first record of the worst one.
+/// Counts the results of a rule, and returns the first record with the worst result.
 fn judge<'a>(view: &'a RunView, name: &str) -> (String, Option<&'a RuleRecord>) {
     let all: Vec<&RuleRecord> = view
         .findings
@@ -171,9 +171,9 @@ fn reasons(view: &RunView) -> Option<Table> {
 
 /// A reason that several trials may share.
 struct Reason<'a> {
-    /// Rule, or the whole sentence if the reason is not a rule.
+    /// Name of the rule, or the whole sentence if the reason is not a rule.
     about: String,
-    /// Sentence of the worst of its trials.
+    /// Sentence of the worst trial that has this reason.
     words: &'a str,
     worst: &'a TrialFinding,
     trials: Vec<usize>,

@@ -1,5 +1,5 @@
-//! The scaling of a machine over its units: a figure, efficiencies, curves, and the conclusions
-//! that they do not allow.
+//! The scaling of a machine over its units, with a figure, efficiencies, curves, and the
+//! conclusions that these do not allow.
 
 mod figure;
 mod models;
@@ -12,7 +12,7 @@ use store::record::{
     EfficiencyOf, EfficiencyRecord, SaturatedResource, ScaleRatioRecord, ScaleUpRecord,
 };
 
-/// Returns the section. `None` for a run that adds no units.
+/// Returns the section. `None` for a run that does not vary the number of units.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = &view.findings.scale_ups;
     if all.is_empty() {
@@ -31,7 +31,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the arms of each load, in the order of their first.
+/// Returns the arms of each load, in the order in which the loads first appear.
 fn together(all: &[ScaleUpRecord]) -> Vec<Vec<&ScaleUpRecord>> {
     let mut loads: Vec<Vec<&ScaleUpRecord>> = Vec::new();
     for record in all {
@@ -61,7 +61,8 @@ fn load_blocks(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     blocks
 }
 
-/// Describes what can and cannot be shown, only once if it is the same for all arms.
+/// Describes the conclusions that the measurements allow or do not allow. If they are the same for
+/// all arms, they are stated only once.
 fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     let list = |heading: String, of: &ScaleUpRecord| Block::List(heading, of.sentences.clone());
     let heading = "Limits of this measurement";
@@ -78,7 +79,7 @@ fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     }
 }
 
-/// Returns ` under reads`; empty with one load.
+/// Returns the load, such as ` under reads`. Empty if there is only one load.
 fn under(arms: &[&ScaleUpRecord]) -> String {
     match arms.first().map_or("", |arm| arm.load.as_str()) {
         "" => String::new(),
@@ -86,7 +87,7 @@ fn under(arms: &[&ScaleUpRecord]) -> String {
     }
 }
 
-/// Returns `: reads, planned`; empty with one of each.
+/// Returns the load and the arm, such as `: reads, planned`. Empty if there is only one of each.
 fn arm_words(record: &ScaleUpRecord) -> String {
     let load = Some(record.load.as_str()).filter(|load| !load.is_empty());
     let parts: Vec<&str> = load.into_iter().chain(record.arm.as_deref()).collect();
@@ -117,7 +118,7 @@ fn units_name(unit: &str) -> &str {
     }
 }
 
-/// Formats an efficiency: `98.0 % (95 %: 97.1 to 98.9 %)`.
+/// Formats an efficiency, such as `98.0 % (95 %: 97.1 to 98.9 %)`.
 fn share_words(ratio: &ScaleRatioRecord) -> String {
     let interval = match ratio.ci95 {
         Some([low, high]) => format!(
@@ -131,8 +132,8 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
     format!("{} ({interval})", number::percent(ratio.value))
 }
 
-/// Describes the known efficiencies in one sentence each. Settings with an unknown value are listed
-/// below, with the reason.
+/// Describes the known efficiencies in one sentence each. Unknown efficiencies are listed below,
+/// with the reason.
 fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let unit = unit_name(&record.unit);
     let all = u64::from(record.units_per_socket) * u64::from(record.sockets);
@@ -165,8 +166,8 @@ fn has_arms(arms: &[&ScaleUpRecord]) -> bool {
     arms.len() > 1 || arms.iter().any(|arm| arm.arm.is_some())
 }
 
-/// Begins a table with a row for each record of each arm, and the number of the arm. If there are
-/// several arms, the first column names them.
+/// Begins a table with a row for each record of each arm. If there are several arms, the first
+/// column names the arm.
 fn arm_table<'a, T>(
     arms: &[&'a ScaleUpRecord],
     caption: &str,

@@ -1,5 +1,5 @@
-//! The settings of a screening that have an effect: a table, a half-normal plot, and the way to
-//! confirm them.
+//! The settings of a screening that have an effect, with a table, a half-normal plot, and the way
+//! to confirm the settings.
 
 use crate::merged_points::place;
 use crate::number;

@@ -1,4 +1,4 @@
-//! Searches: the path of each, and its end.
+//! The searches, with the trials and the end of each search.
 
 use crate::merged_points::axis_value;
 use crate::number;
@@ -14,7 +14,7 @@ use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, 
 /// Maximum number of searches with a chart. The tables contain all of them.
 const CHARTS_MAX: usize = 24;
 
-/// Returns every search. `None` without any.
+/// Returns the section on all searches. `None` if there are none.
 pub fn section(view: &RunView) -> Option<Section> {
     let searches = &view.findings.searches;
     let first = searches.first()?;
@@ -142,7 +142,8 @@ fn steps_table(search: &SearchRecord) -> Table {
         .build()
 }
 
-/// Draws the load over the number of the trial. The mark of each point shows its result.
+/// Draws the load against the number of the trial. The mark of each point shows the result of the
+/// trial.
 fn chart(search: &SearchRecord) -> Option<Chart> {
     if search.steps.len() < 2 {
         return None;
@@ -212,7 +213,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-/// Returns the text next to a mark, which is the latency that decided.
+/// Returns the text next to a mark, which states the latency that decided the result.
 fn label(step: &SearchStepRecord) -> String {
     let sign = if step.at_least { "≥ " } else { "" };
     step.latency_ms

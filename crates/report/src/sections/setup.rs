@@ -9,7 +9,8 @@ use crate::sections::{effective, requests};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns notes, properties of requests, the nodes and the machine, then the whole resolved study.
+/// Returns notes, properties of requests, the nodes and the machine. The whole resolved study comes
+/// last.
 pub fn configuration(view: &RunView) -> Option<Section> {
     let mut blocks = Vec::new();
     blocks.extend(notes(view));
@@ -17,7 +18,7 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     if !view.facts.is_empty() {
         blocks.push(Block::Facts(view.facts.clone()));
     }
-    // Settings per trial are in separate sections.
+    // Settings that are recorded per trial are in separate sections.
     let told = effective::is_known(view);
     if !told {
         blocks.extend(nodes_table(view).map(Block::Table));
@@ -43,20 +44,20 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Lists the adaptations, and the differences of an import from its tool.
+/// Lists adapted settings, and the differences between an import and the original tool.
 fn notes(view: &RunView) -> Option<Block> {
     let notes = view.plan.resolved.notes.clone();
     (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))
 }
 
-/// Maximum number of bytes to show of a file. Four files of this size are a small part of a page of
-/// 6 MB.
+/// Maximum number of bytes of a file that are shown. Four files of this size are a small part of a
+/// page of 6 MB.
 const INPUT_BYTES_MAX: usize = 64 << 10;
 
-/// Ending of files that hold data rather than parts of the study.
+/// Extension of files that contain data and are not part of the study's text.
 const DATA_FILE: &str = ".csv";
 
-/// Returns the files that the study names, in the form in which they were read.
+/// Returns the files that the study names, with the content that was read.
 fn input_files(view: &RunView) -> Vec<Block> {
     let file = |(name, text): (&String, &String)| {
         if name.ends_with(DATA_FILE) {
@@ -77,7 +78,7 @@ fn input_files(view: &RunView) -> Vec<Block> {
     view.plan.resolved.overrides.inputs.iter().map(file).collect()
 }
 
-/// Returns the study with its defaults, without the parts that other sections show.
+/// Returns the study with its defaults, but without the parts that other sections show.
 fn resolved(view: &RunView) -> Vec<(String, String)> {
     let mut tree = json!(view.plan.resolved);
     if let Some(map) = tree.as_object_mut() {
@@ -89,13 +90,14 @@ fn resolved(view: &RunView) -> Vec<(String, String)> {
     flatten(&tree).into_iter().collect()
 }
 
-/// Returns the settings in which variants differ, one column per variant. `None` with one variant.
+/// Returns the settings in which variants differ, with one column per variant. `None` if there is
+/// only one variant.
 pub fn variant_difference_table(view: &RunView) -> Option<Table> {
     let names = variants(view);
     if names.len() < 2 {
         return None;
     }
-    // The first trial of each variant, all at the same point.
+    // Compares the first trial of each variant, all at the same point.
     let settings: Vec<BTreeMap<String, String>> = names
         .iter()
         .map(|name| {
@@ -112,8 +114,8 @@ pub fn variant_difference_table(view: &RunView) -> Option<Table> {
     })
 }
 
-/// Returns one row for each key whose value differs between the maps, with one titled column for
-/// each map. `None` if the maps agree.
+/// Returns one row for each key whose value differs between the maps, and one titled column for
+/// each map. `None` if the maps are equal.
 pub fn difference_table(
     what: &str,
     titles: &[&str],
@@ -149,8 +151,8 @@ fn nodes_table(view: &RunView) -> Option<Table> {
         .unless_empty()
 }
 
-/// Returns all settings of the nodes, in one column if they agree everywhere, otherwise in one
-/// column per node.
+/// Returns all settings of the nodes. If the nodes agree, they share one column, otherwise each
+/// node has a column.
 fn settings_table(view: &RunView) -> Option<Table> {
     let nodes = view.nodes.iter().filter(|node| !node.settings.is_empty());
     let maps: Vec<(&str, &BTreeMap<String, String>)> =
@@ -170,7 +172,7 @@ fn settings_table(view: &RunView) -> Option<Table> {
     Some(table.build())
 }
 
-/// Returns the command, the seed and the files.
+/// Returns the command that repeats the run, the seed and the files.
 pub fn rerun(view: &RunView) -> Option<Section> {
     let mut blocks = vec![
         Block::Code(view.plan.rerun.clone()),
@@ -198,7 +200,7 @@ pub fn rerun(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Explains the words of the page.
+/// Explains the terms that the page uses.
 pub fn reading() -> Option<Section> {
     let words = [
         (

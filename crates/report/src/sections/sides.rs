@@ -1,4 +1,4 @@
-//! Compares the data on disk of each side of a comparison: it must be the same for a fair
+//! Compares the data on disk of the variants in a comparison, which must be the same for a fair
 //! comparison.
 
 use crate::merged_points::variant_name;
@@ -9,16 +9,16 @@ use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::{CostKind, TrialFinding};
 
-/// Trials of a variant.
+/// Trials of one variant.
 struct Side<'a> {
     variant: &'a VariantName,
     trials: Vec<&'a TrialFinding>,
-    /// Versions of Cassandra on the nodes when windows began.
+    /// Versions of Cassandra on the nodes at the beginning of the windows.
     releases: BTreeSet<&'a str>,
 }
 
-/// Returns a sentence on the formats of their files, and a table. Empty with one side, or if the
-/// disks were not read.
+/// Returns a sentence on the formats of the files, and a table. Empty if there is only one variant,
+/// or if the disks were not read.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let sides = sides(view);
     let is_seen = sides.iter().any(|side| !side.formats().is_empty());

@@ -1,4 +1,4 @@
-//! The balance between nodes: means over the measured window, host by host, node by node.
+//! The balance between hosts and between nodes, by their means over the measured window.
 //!
 //! A cluster is as fast as its slowest node. A node with more or less load than the others is a
 //! sign of an uneven ring, a faulty machine or a client that uses only one node. A sentence states
@@ -12,34 +12,37 @@ use crate::sections::trial_series;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Minimum ratio of the largest to the smallest value for a sentence. Nodes of one ring differ by
-/// about 10 to 20 %, because of their random tokens.
+/// Minimum ratio of the largest to the smallest value for which the page contains a sentence. Nodes
+/// of one ring differ by about 10 to 20 %, because of their random tokens.
 const RATIO_MAX: f64 = 1.5;
-/// Maximum number of trials with their own table of 1 kB.
+/// Maximum number of trials with a separate table, which takes 1 kB.
 const TRIALS_MAX: usize = 100;
-/// Maximum number of nodes that each have a column. With more nodes, only the extremes are named.
+/// Maximum number of nodes that each have a column. If there are more nodes, only the extremes are
+/// shown.
 const COLUMNS_MAX: usize = 6;
 /// Places that are not part of the cluster.
 const OUTSIDE: [&str; 3] = ["machine", "client", ""];
 
-/// A quantity that all nodes or hosts should share evenly.
+/// A quantity that should be the same for all nodes or hosts.
 struct Measure {
     name: &'static str,
-    /// All series that belong to it; those of one owner are combined.
+    /// All series of the quantity. The series of one owner are combined.
     names: &'static [&'static str],
     how: Combination,
-    /// Minimum of the largest mean for a meaningful ratio, in the series' scaled unit.
+    /// Minimum of the largest mean for which a ratio is meaningful, in the scaled unit of the
+    /// series.
     floor: f64,
 }
 
-/// Combination of the series of one owner to one number.
+/// Way of combining the series of one owner to one number.
 #[derive(Clone, Copy, PartialEq)]
 enum Combination {
-    /// The sum of their means.
+    /// The sum of the means of the series.
     Sum,
-    /// The largest of their means, because a host is as busy as its busiest disk.
+    /// The largest of the means, because a host is as busy as its busiest disk.
     Largest,
-    /// The sum of all values divided by the length of the window: stopped milliseconds, in percent.
+    /// The sum of all values divided by the length of the window, such as the share of time in
+    /// which a node was stopped, in percent.
     Share,
 }
 
@@ -122,7 +125,7 @@ const MEASURES: [Measure; 11] = [
 pub struct Spread {
     name: &'static str,
     unit: String,
-    /// Owner and mean, ordered by name; at least two.
+    /// Owners and their means, ordered by name. There are at least two.
     values: Vec<(String, f64)>,
     floor: f64,
 }
@@ -138,7 +141,7 @@ impl Spread {
         most.expect("there are two values at least")
     }
 
-    /// Returns largest ÷ smallest. `None` if the smallest is zero.
+    /// Returns the ratio of the largest to the smallest mean. `None` if the smallest is zero.
     fn ratio(&self) -> Option<f64> {
         (self.low().1 > 0.0).then(|| self.high().1 / self.low().1)
     }
@@ -169,8 +172,8 @@ impl Spread {
     }
 }
 
-/// Returns the spread of every quantity that at least two hosts or nodes have in the window of a
-/// trial.
+/// Returns the spread, in the window of a trial, of every quantity that at least two hosts or nodes
+/// have.
 pub fn trial_spreads(view: &RunView, trial: &TrialView) -> Vec<Spread> {
     let Some(window) = probe_series::window(&probe_series::phases(view, trial)) else {
         return Vec::new();
@@ -181,7 +184,7 @@ pub fn trial_spreads(view: &RunView, trial: &TrialView) -> Vec<Spread> {
 fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spread> {
     let named = |s: &&ProbeSeries| measure.names.iter().any(|name| is_like(&s.name, name));
     let mine: Vec<&ProbeSeries> = trial.probes.iter().filter(named).collect();
-    // A host's own figure includes those of its CPUs.
+    // The figure of a host already includes those of its CPUs.
     let whole = |s: &&&ProbeSeries| measure.name != "CPU of the host" || !s.place.contains('/');
     let mut found: BTreeMap<&str, f64> = BTreeMap::new();
     for series in mine.iter().filter(whole) {
@@ -224,8 +227,8 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
     })
 }
 
-/// Returns sentences on the unevenness, the widest spread of every quantity, and every trial behind
-/// a fold. `None` if no quantity has two nodes.
+/// Returns sentences on uneven quantities, the widest spread of every quantity, and the tables of
+/// every trial behind a fold. `None` if no quantity has two nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let of = |trial| (trial, trial_spreads(view, trial));
     let all: Vec<(&TrialView, Vec<Spread>)> =
@@ -281,8 +284,8 @@ fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
     vec![Block::List("Uneven between the nodes".into(), uneven)]
 }
 
-/// Returns the trial with the widest spread of a quantity, among those in which the spread
-/// mattered.
+/// Returns the trial with the widest spread of a quantity, among the trials in which the spread was
+/// important.
 fn widest_of<'a>(
     measure: &Measure,
     all: &'a [(&TrialView, Vec<Spread>)],
@@ -314,12 +317,12 @@ fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
         .build()
 }
 
-/// Returns the smallest or largest value with its owner.
+/// Returns the smallest or the largest mean, with its owner.
 fn end((name, value): &(String, f64)) -> Cell {
     Cell::new(number::small(*value)).detail(name)
 }
 
-/// Returns largest ÷ smallest.
+/// Returns the ratio of the largest to the smallest mean.
 fn ratio(spread: &Spread) -> Cell {
     let ratio = spread.ratio().map(|ratio| number::significant(ratio, 3));
     let tone = match (spread.is_uneven(), spread.high().1 >= spread.floor) {
@@ -354,7 +357,7 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
         .build()
 }
 
-/// Returns the same as JSON.
+/// Returns the content of the section as JSON.
 pub fn json(view: &RunView, trial: &TrialView) -> Value {
     let spreads = trial_spreads(view, trial);
     let entry = |spread: &Spread| {

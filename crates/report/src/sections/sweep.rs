@@ -1,8 +1,8 @@
-//! The points of a sweep as charts: throughput and latency.
+//! The points of a sweep as charts of throughput and latency.
 //!
-//! Charts of throughput draw an invalid point hatched, and all other charts leave it out. They also
-//! omit a saturated point: its throughput is the capacity of the target, but its latency depends on
-//! the length of the trial.
+//! Charts of throughput draw an invalid point hatched, and all other charts leave it out. Charts of
+//! latency also leave out saturated points: their throughput is the capacity of the target, but
+//! their latency depends on the length of the trial.
 
 use crate::merged_points::{
     ALL, Point, axis_value, bound_labels, compare_places, only_axis, variant_name, variants,
@@ -12,10 +12,10 @@ use crate::run_view::RunView;
 use measure::Known;
 use store::record::QuantilesRecord;
 
-/// Draws bars of throughput with a line of p99.9, over the only axis.
+/// Draws bars of throughput with a line of p99.9, over the only axis of the study.
 pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let axis = only_axis(points);
-    // Without an axis, each variant is one bar.
+    // If there is no axis, each variant has one bar.
     if points.len() < 2 {
         return None;
     }
@@ -44,7 +44,7 @@ pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     })
 }
 
-/// Returns the names of the places, in the order of their numbers.
+/// Returns the names of the positions on the axis, in numerical order.
 fn places(points: &[Point<'_>], axis: Option<&str>, view: &RunView) -> Vec<String> {
     let mut sorted: Vec<&Point<'_>> = points.iter().collect();
     sorted.sort_by(|a, b| compare_places(a.at, b.at));
@@ -53,7 +53,8 @@ fn places(points: &[Point<'_>], axis: Option<&str>, view: &RunView) -> Vec<Strin
     names
 }
 
-/// Returns the text below a point's bar: its value on the axis; without an axis, its variant.
+/// Returns the text below the bar of a point: its value on the axis, or its variant if there is no
+/// axis.
 fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
     match axis.and(point.at) {
         Some(at) => axis_value(at.value()),
@@ -61,8 +62,8 @@ fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
     }
 }
 
-/// Returns the bars and the line of one variant. Its invalid points are hatched bars, and are not
-/// in the line.
+/// Returns the bars and the line of one variant. Bars of invalid points are hatched, and the line
+/// omits these points.
 fn variant_series(
     view: &RunView,
     points: &[Point<'_>],
@@ -117,7 +118,8 @@ fn variant_series(
     series
 }
 
-/// Returns p50 and p99 of one variant against its throughput. Empty with fewer than two points.
+/// Returns p50 and p99 of one variant against its throughput. Empty if there are fewer than two
+/// points.
 fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Series> {
     let of = || {
         let of = points.iter().filter(move |p| p.variant_index == index);
@@ -151,7 +153,7 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     vec![p50, p99]
 }
 
-/// Draws latency against throughput. This shows the point beyond which more load gains little.
+/// Draws latency against throughput, which shows the point beyond which more load gains little.
 pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let of = |index: usize| tradeoff_series(view, points, index);
     let series: Vec<Series> = (0..variants(view).len()).flat_map(of).collect();

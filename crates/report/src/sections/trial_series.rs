@@ -1,7 +1,8 @@
-//! The series of each trial: throughput, latency and errors second by second.
+//! The series of each trial, with throughput, latency and errors of each second.
 //!
-//! A long run is thinned so that the page stays small. Counts of joined intervals are added up. Of
-//! percentiles, the worst is kept, because percentiles cannot be averaged. The chart states this.
+//! The series of a long run are thinned so that the page stays small. Counts of joined intervals
+//! are added up. Of percentiles, the worst is kept, because percentiles cannot be averaged. The
+//! chart states this.
 
 use crate::merged_points::{place, variant_name};
 use crate::page::{
@@ -13,23 +14,23 @@ use crate::sections::faults;
 use std::collections::BTreeMap;
 use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdict};
 
-/// Maximum number of places on the time axis of one trial: the number that a screen can show.
+/// Maximum number of bins on the time axis of one trial, which is as many as a screen can show.
 pub const PLACES_PER_TRIAL_MAX: usize = 900;
-/// Maximum number of places on all time axes of a page. With ten series and twelve bytes per value,
-/// they remain below 800 kB. Then the page remains below 6 MB with the panels and the chart
-/// library.
+/// Maximum number of bins on all time axes of a page. With ten series and twelve bytes per value,
+/// they remain below 800 kB. Then the page, with the panels and the chart library, remains below 6
+/// MB.
 pub const PLACES_PER_PAGE_MAX: usize = 6_000;
-/// Maximum number of trials with a chart. With [`PLACES_PER_TRIAL_MIN`] each, they still fit.
+/// Maximum number of trials with a chart. With [`PLACES_PER_TRIAL_MIN`] bins each, they still fit.
 const TRIALS_MAX: usize = 150;
-/// Colour of the client, far from those of the first kinds.
+/// Colour of the client, which is far from those of the first kinds of operations.
 const CLIENT_COLOR: usize = 7;
-/// Colours of other programs, and of silences.
+/// Colours of the CPU time of other programs, and of silences.
 const OTHERS_COLOR: usize = 6;
 const SILENCE_COLOR: usize = 5;
-/// Minimum number of places that still show a trend.
+/// Minimum number of bins that still show a trend.
 const PLACES_PER_TRIAL_MIN: usize = 30;
 
-/// Returns one chart per trial to choose from. `None` without intervals.
+/// Returns one chart per trial, from which the reader chooses. `None` if there are no intervals.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_records = || view.trials.iter().filter(|t| !t.intervals.is_empty());
     let places = PLACES_PER_PAGE_MAX / with_records().count().clamp(1, TRIALS_MAX);
@@ -62,7 +63,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Names a trial in a list: number, variant, point, block and its problem.
+/// Names a trial in a list, by its number, variant, point and block, and states its problem.
 pub fn label(view: &RunView, index: usize) -> String {
     let trial = view.findings.trials.iter().find(|t| t.index == index);
     let planned = view.plan.trials.iter().find(|t| t.index == index);
@@ -85,7 +86,7 @@ pub fn label(view: &RunView, index: usize) -> String {
     }
 }
 
-/// Several neighbouring intervals of one kind, joined.
+/// Several neighbouring intervals of one kind, which are joined to one.
 #[derive(Clone, Default)]
 struct MergedIntervals {
     t_s: f64,
@@ -122,8 +123,8 @@ fn worst(known: Option<f64>, value: f64) -> Option<f64> {
     Some(known.map_or(value, |known| known.max(value)))
 }
 
-/// Returns the intervals of one kind, joined so that at most `places` are left, and the largest
-/// number of intervals in a place.
+/// Returns the intervals of one kind, joined so that at most `places` remain. Also returns the
+/// largest number of joined intervals.
 fn join(trial: &TrialView, kind: &str, places: usize) -> (u64, Vec<MergedIntervals>) {
     let records: Vec<&IntervalRecord> = trial.intervals.iter().filter(|i| i.kind == kind).collect();
     let step = records.len().div_ceil(places).max(1);
@@ -208,7 +209,7 @@ fn panels(
         group: name.clone(),
         name,
         in_legend: true,
-        // The first one has the colour of errors, and the others must differ from it.
+        // The first line has the colour of errors, and the others must differ from it.
         color: if index == 0 {
             Color::Error
         } else {
@@ -236,7 +237,8 @@ fn panels(
     panels
 }
 
-/// Returns the CPU of the workers, as a share of one core, and other programs' share of all CPUs.
+/// Returns the CPU time of the workers, as a share of one core, and that of other programs, as a
+/// share of all CPUs.
 fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let client = client_points(trial, |client| Some(client.cpu_share * 100.0));
     let mut lines = Vec::new();
@@ -260,7 +262,7 @@ fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
 fn stall_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let late = client_points(trial, |client| client.hiccup_ms_max);
     let silence = client_points(trial, |client| Some(client.quiet_ms).filter(|ms| *ms > 0.0));
-    // Runs of earlier versions have neither.
+    // Runs of earlier versions recorded neither timer delays nor silences.
     let late = highest("client, latest timer", CLIENT_COLOR, "ms", &late, places);
     let silence = highest(
         "target, longest silence",
@@ -280,7 +282,8 @@ fn client_points(
     trial.intervals.iter().filter_map(of).collect()
 }
 
-/// Returns a line whose joined places have the highest value. `None` without values.
+/// Returns a line. Where intervals are joined, it has their highest value. `None` if there are no
+/// values.
 fn highest(
     name: &str,
     color: usize,
@@ -340,7 +343,7 @@ fn line(
     }
 }
 
-/// Returns the stretches of phases other than `measure`, and those of faults.
+/// Returns the periods of all phases except `measure`, and the periods of faults.
 pub fn bands(view: &RunView, trial: &TrialView) -> Vec<Band> {
     let phases = probe_series::phases(view, trial).into_iter();
     let band = |phase: PhaseTimeRecord| Band {
@@ -353,7 +356,7 @@ pub fn bands(view: &RunView, trial: &TrialView) -> Vec<Band> {
     phases.chain(faults::bands(view, trial.index)).collect()
 }
 
-/// Returns the name of a phase.
+/// Returns the name of a phase on the page.
 pub fn phase_name(name: &str) -> &str {
     match name {
         "warmup" => "warm-up",

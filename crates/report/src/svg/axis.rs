@@ -3,12 +3,12 @@
 use crate::page::{AxisScale, PlotAxis};
 use measure::number::short;
 
-/// Share of a linear axis that is left free above the largest value.
+/// Share of a linear axis that remains free above the largest value.
 const HEADROOM: f64 = 0.08;
 /// Minimum factor between the ends of a logarithmic axis.
 const FACTOR_MIN: f64 = 4.0;
 
-/// Axis with known ends.
+/// An axis whose ends are known.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     ends: [f64; 2],
@@ -45,14 +45,13 @@ impl Axis {
         axis
     }
 
-    /// Returns true if a value is between its ends.
+    /// Returns true if a value is between the ends of the axis.
     pub(super) fn holds(&self, value: f64) -> bool {
         let slack = (self.ends[1] - self.ends[0]).abs() * 1e-9;
         value >= self.ends[0] - slack && value <= self.ends[1] + slack
     }
 
-    /// Describes the start of the axis and its divisions. `None` for a linear axis that begins at
-    /// zero.
+    /// Describes the start of the axis and its scale. `None` for a linear axis that begins at zero.
     pub(super) fn note(&self) -> Option<String> {
         let [low, _] = self.ends;
         match self.scale {
@@ -64,7 +63,8 @@ impl Axis {
         }
     }
 
-    /// Returns the position of a value in the drawing, limited to the ends.
+    /// Returns the position of a value in the drawing. Values beyond the ends have the position of
+    /// the end.
     pub(super) fn position_of(&self, value: f64) -> f64 {
         let scaled = |value: f64| {
             if self.scale.is_log() {
@@ -78,7 +78,7 @@ impl Axis {
         self.pixels[0] + share * (self.pixels[1] - self.pixels[0])
     }
 
-    /// Returns as many ticks with their names as fit at `room_px` each.
+    /// Returns the ticks with their names, as many as fit if each needs `room_px`.
     pub(super) fn ticks(&self, room_px: f64) -> Vec<(f64, String)> {
         let mut kept: Vec<(f64, String)> = Vec::new();
         for tick in &self.ticks {
@@ -156,7 +156,7 @@ fn round_step(step: f64) -> f64 {
     round.unwrap_or(10.0) * decade
 }
 
-/// Formats a tick with few characters: `20k`, `1.5M`, `0.5`.
+/// Formats a tick with few characters, such as `20k`, `1.5M` or `0.5`.
 fn tick_name(value: f64) -> String {
     let size = value.abs();
     let (scale, unit) = match size {
@@ -168,7 +168,7 @@ fn tick_name(value: f64) -> String {
     format!("{}{unit}", short(value / scale, 4))
 }
 
-/// Names the percentile that one of `operations` operations exceeds: `p99.9` for 1,000.
+/// Names the percentile that one of `operations` operations exceeds, such as `p99.9` for 1,000.
 fn percentile_name(operations: f64) -> String {
     let percent = 100.0 * (1.0 - 1.0 / operations);
     format!("p{}", (percent * 1e9).round() / 1e9)

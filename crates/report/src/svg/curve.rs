@@ -1,4 +1,4 @@
-//! Draws marks over two numeric axes.
+//! Draws marks in a plot with two numeric axes.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX};
@@ -7,25 +7,25 @@ use crate::escape::escape;
 use crate::page::{ColorRole, CurvePlot, LeadMark, PlotAxis};
 use std::fmt::Write;
 
-/// Space above the plot for the title of the vertical axis.
+/// Height of the space above the plot, for the title of the vertical axis.
 const TOP_PX: f64 = 26.0;
-/// Space below the plot for the ticks and the title of the horizontal axis.
+/// Height of the space below the plot, for the ticks and the title of the horizontal axis.
 const BOTTOM_PX: f64 = 38.0;
-/// Space at the left for the ticks of the vertical axis.
+/// Width of the space at the left, for the ticks of the vertical axis.
 const LEFT_PX: f64 = 46.0;
-/// Space at the right for half the name of a tick.
+/// Width of the space at the right, for half the name of a tick.
 const RIGHT_PX: f64 = 14.0;
 /// Half the width of the strokes at the ends of an interval.
 const WHISKER_PX: f64 = 4.0;
 
-/// Draws a plot, with or without the names of lines at their ends.
+/// Draws a plot. The names of lines may be at their ends.
 pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bool) {
     let right = if has_names { names::room(plot) } else { 0.0 };
     let said = lines(&plot.says, area.width);
     let [left, width] = [area.x + LEFT_PX, area.width - LEFT_PX - right.max(RIGHT_PX)];
     let (xs, ys) = values(&plot.marks);
     let x = Axis::new(&plot.x, &xs, [left, left + width]);
-    // The names of stretches and limits are above the plot, so that they cover no points.
+    // The names of ranges and limits are above the plot, so that they cover no points.
     let above = names::above(plot, &x, [left, left + width]);
     let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
     let top = TOP_PX + LINE_PX * (said.len() + rows) as f64;
@@ -63,7 +63,7 @@ pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bo
 }
 
 /// Returns the title of an axis. If the axis does not begin at zero, the title contains its start,
-/// so that readers do not mistake a part for the whole.
+/// so that readers do not assume that it does.
 fn titled(spec: &PlotAxis, axis: &Axis) -> String {
     match axis.note() {
         Some(note) if spec.ticks.is_empty() => format!("{} ({note})", spec.title),
@@ -83,7 +83,8 @@ fn values(marks: &[LeadMark]) -> (Vec<f64>, Vec<f64>) {
             LeadMark::Dot { x, y, ci95, .. } => {
                 xs.push(*x);
                 ys.push(*y);
-                // An interval many times larger than its value would hide all other values.
+                // An interval that is many times larger than its value is left out, because it
+                // would hide all other values.
                 let near = |end: &f64| *end > 0.0 && *end < y.abs() * 20.0;
                 ys.extend(ci95.iter().flatten().copied().filter(near));
             }
@@ -111,7 +112,7 @@ fn grid(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
         "<path class=\"axis\" d=\"M{:.1} {bottom:.1}h{:.1}\"/>",
         inner.x, inner.width
     );
-    // Draws a break in the axis that does not begin at zero.
+    // Draws a break in an axis that does not begin at zero.
     if y.note().is_some() {
         let _ = write!(
             out,
@@ -189,8 +190,7 @@ fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
     }
 }
 
-/// Draws a stretch of the horizontal axis. A stretch that is too narrow to be visible becomes a
-/// line.
+/// Draws a range of the horizontal axis. A range that is too narrow to be visible becomes a line.
 fn band(out: &mut String, [left, right]: [f64; 2], paint: ColorRole, inner: Area) {
     let _ = write!(
         out,

@@ -1,21 +1,22 @@
-//! Places the names of lines across a plot: next to their line, and not over measured points.
+//! Places the names of lines that cross a plot. A name must be next to its line, and must not cover
+//! measured points.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
 use crate::page::LeadMark;
 
-/// Number of positions tried along a line, above it and below it.
+/// Number of positions that are tried along a line, both above and below it.
 const PLACES: usize = 24;
-/// Half the height and half the width of a point, with the space around it.
+/// Half the height and half the width of a point, including the space around the point.
 const POINT_PX: f64 = 6.5;
 /// Distance between the tested positions on a line through points.
 const STEP_PX: f64 = 4.0;
 
-/// A rectangle: left, top, right and bottom.
+/// A rectangle, given by its left, top, right and bottom edges.
 type Rect = [f64; 4];
 
-/// Returns the position of the name of each line across the plot, in the order of the marks: the
-/// start of its text, and its baseline.
+/// Returns the position of the name of each line that crosses the plot, in the order of the marks.
+/// A position is the start of the text and its baseline.
 pub(super) fn places(marks: &[LeadMark], axes: [&Axis; 2], inner: Area) -> Vec<[f64; 2]> {
     let mut taken = measured(marks, axes);
     let mut places = Vec::new();
@@ -35,8 +36,8 @@ pub(super) fn rect(label: &str, [x, y]: [f64; 2]) -> Rect {
     [x, y - TEXT_PX, x + width_of(label), y + 3.0]
 }
 
-/// Returns the first position next to a line that covers no point. If there is none, returns the
-/// position that covers the least.
+/// Returns the first position next to a line at which the name covers no point. If there is none,
+/// returns the position at which it covers the least.
 fn place(label: &str, at: f64, inner: Area, taken: &[Rect]) -> [f64; 2] {
     let free_px = (inner.width - width_of(label) - 10.0).max(0.0);
     let above = at - 5.0;
@@ -56,7 +57,7 @@ fn overlap(a: &Rect, b: &Rect) -> bool {
     a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
 }
 
-/// Returns the areas to keep free, which are points with their intervals, and lines.
+/// Returns the areas that names must not cover. These are points with their intervals, and lines.
 fn measured(marks: &[LeadMark], [x, y]: [&Axis; 2]) -> Vec<Rect> {
     let around = |at: f64, value: f64| {
         [
@@ -118,8 +119,8 @@ mod tests {
         }
     }
 
-    /// The name of the limit covered the only red point of a peak. For all points, the name must
-    /// get a position next to them.
+    /// In an earlier version, the name of the limit covered the only red point of a peak. The name
+    /// must be next to the point, wherever the point is.
     #[test]
     fn the_name_of_a_limit_covers_no_point() {
         let inner = Area {

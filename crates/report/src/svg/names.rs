@@ -1,4 +1,4 @@
-//! Places the names of lines, limits and stretches so that they do not overlap.
+//! Places the names of lines, limits and ranges so that they do not overlap.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
@@ -6,15 +6,16 @@ use super::{LINE_PX, NARROW_PX, class_of, cut, text};
 use crate::page::{ColorRole, CurvePlot, LeadMark, Plot};
 use std::fmt::Write;
 
-/// Maximum number of lines with names at their ends. With more lines, the names are in the legend.
+/// Maximum number of lines that have their names at their ends. With more lines, the names are in
+/// the legend.
 const LINES_MAX: usize = 7;
-/// Largest share of the narrow drawing for the name at the end of a line.
+/// Largest share of the narrow drawing that the name at the end of a line may take.
 const NAME_SHARE: f64 = 0.26;
 /// Space between the plot and the names at its right, for a leader from the end of a line to its
 /// name.
 const LEADER_PX: f64 = 22.0;
 
-/// Returns the names of all lines for a legend, if they do not fit at the ends of the lines.
+/// Returns the names of all lines for a legend, if the names do not fit at the ends of the lines.
 pub(super) fn legend(plots: &[Plot]) -> Vec<(ColorRole, String)> {
     let curves = || plots.iter().filter_map(curve);
     if curves().all(fit_at_ends) {
@@ -56,7 +57,7 @@ pub(super) fn room(plot: &CurvePlot) -> f64 {
 }
 
 /// Writes the name of each line at the right of the plot, as near to the end of the line as the
-/// other names allow. The leader has the colour of the line. The name itself does not, since the
+/// other names allow. The leader has the colour of the line. The name itself does not, because the
 /// colour could be too pale for text.
 pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
     let ends: Vec<(ColorRole, &str, [f64; 2])> = plot.marks.iter().filter_map(end_of).collect();
@@ -77,7 +78,7 @@ pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], in
     }
 }
 
-/// Returns the name of a line with its last point.
+/// Returns the name of a line, with the last point of the line.
 fn end_of(mark: &LeadMark) -> Option<(ColorRole, &str, [f64; 2])> {
     let LeadMark::Line {
         points,
@@ -92,7 +93,7 @@ fn end_of(mark: &LeadMark) -> Option<(ColorRole, &str, [f64; 2])> {
     (!label.is_empty()).then_some((*paint, label.as_str(), last))
 }
 
-/// Name of a limit or a stretch above the plot.
+/// Name of a limit or a range, above the plot.
 pub(super) struct PlotLabel<'a> {
     paint: ColorRole,
     label: &'a str,
@@ -105,8 +106,8 @@ pub(super) struct PlotLabel<'a> {
     pub row: usize,
 }
 
-/// Places the names of limits and stretches. Each name is on the side with more space, and in
-/// another row if a name is in its way. `ends` are the ends of the plot.
+/// Places the names of limits and ranges. Each name is on the side with more space, and in another
+/// row if a name is already there. `ends` are the ends of the plot.
 pub(super) fn above<'a>(
     plot: &'a CurvePlot,
     x: &Axis,
@@ -145,7 +146,7 @@ pub(super) fn above<'a>(
     placed.map(of).collect()
 }
 
-/// Returns the name and position of a vertical limit, or of a stretch.
+/// Returns the name and position of a vertical limit, or of a range.
 fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> {
     let (paint, label, at) = match mark {
         LeadMark::Upright {
@@ -168,7 +169,7 @@ fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> 
     (!label.is_empty()).then_some((paint, label, at))
 }
 
-/// Writes these names above the plot.
+/// Writes the names above the plot.
 pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area) {
     let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
     for name in above {
@@ -185,9 +186,9 @@ pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area
 }
 
 /// Returns positions as near to the wanted positions as possible, between two ends, and with
-/// distances of at least `gap`. Positions without enough space are centred on the mean of the
-/// wanted positions (isotonic regression, by pooling neighbours). If not all fit, they extend
-/// beyond the second end.
+/// distances of at least `gap`. Where there is not enough space, positions are centred on the mean
+/// of the wanted positions (isotonic regression, by pooling neighbours). If not all positions fit,
+/// they extend beyond the second end.
 fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -213,7 +214,7 @@ fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     places
 }
 
-/// Returns the row of each stretch: the first row in which it does not overlap other stretches.
+/// Returns the row of each range, which is the first row in which it does not overlap other ranges.
 fn rows(spans: &[[f64; 2]]) -> Vec<usize> {
     let mut taken: Vec<Vec<[f64; 2]>> = Vec::new();
     let mut rows = Vec::new();
@@ -240,7 +241,7 @@ mod tests {
             (vec![60.0, 20.0], vec![60.0, 20.0]),
             (vec![50.0, 50.0], vec![45.0, 55.0]),
             (vec![50.0, 52.0, 80.0], vec![46.0, 56.0, 80.0]),
-            // Two names that were moved apart reach a third name, and all three move.
+            // Two names were moved apart, and now overlap a third name. So all three must move.
             (vec![50.0, 50.0, 58.0], vec![42.666, 52.666, 62.666]),
             (vec![0.0, 1.0], vec![0.0, 10.0]),
             (vec![99.0, 100.0], vec![90.0, 100.0]),

@@ -7,17 +7,18 @@ use std::fmt::Write;
 
 /// Style sheet that pages and figures share.
 const STYLE: &str = include_str!("../../assets/figure.css");
-/// Colour of a mark, which the class of the mark sets.
+/// Colour that a mark has because of its class.
 const PAINT: &str = "var(--paint";
 
-/// Returns the same drawing with the colours of the light page instead of variables.
+/// Returns the drawing with the colours of the light page instead of variables.
 pub(super) fn plain(svg: &str) -> String {
     let colors = colors();
     let svg = svg.replace(STYLE, &style(&colors));
     substitute(&svg, &colors, "")
 }
 
-/// Returns names and values of the variables. Those of the light page come first.
+/// Returns names and values of the variables in the style sheet. Those of the light page come
+/// first.
 fn colors() -> BTreeMap<&'static str, &'static str> {
     let block = STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}'));
     let lines = block.map_or("", |(inner, _)| inner).split(';');
@@ -25,7 +26,8 @@ fn colors() -> BTreeMap<&'static str, &'static str> {
     named.map(|(name, value)| (name.trim(), value.trim())).collect()
 }
 
-/// Returns the rules for figures. A rule that depends on a colour becomes one rule for each colour.
+/// Returns the rules of the style sheet for figures. A rule that depends on a colour becomes one
+/// rule for each colour.
 fn style(colors: &BTreeMap<&str, &str>) -> String {
     let text = colors.get("--text").copied().unwrap_or("black");
     let rules: Vec<(&str, &str)> = rules().collect();
@@ -92,7 +94,7 @@ fn substitute(text: &str, colors: &BTreeMap<&str, &str>, paint: &str) -> String 
     out
 }
 
-/// Returns the text up to the closing bracket, and the rest after it.
+/// Returns the text up to the closing bracket, and the text after it.
 fn end_of(text: &str) -> (&str, &str) {
     let mut open = 1;
     for (at, letter) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Draws a forest plot: a value with its interval for each name.
+//! Draws a forest plot, which has a row with a value and its interval for each name.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
@@ -10,10 +10,11 @@ use std::fmt::Write;
 const TITLE_PX: f64 = 26.0;
 const ROW_PX: f64 = 30.0;
 const TICKS_PX: f64 = 26.0;
-/// Largest share of the width for names next to their values. Longer names are above their values.
+/// Largest share of the width for names that are next to their values. If a name is longer, names
+/// are above their values.
 const NAMES_SHARE: f64 = 0.3;
-/// Length at which intervals are cut, in spans of the values, so that a meaningless interval does
-/// not hide the others.
+/// Length at which intervals are truncated, as a multiple of the range of the values, so that a
+/// meaningless interval does not hide the others.
 const INTERVAL_SPANS_MAX: f64 = 3.0;
 
 /// Returns the height of a plot of the given width.
@@ -137,7 +138,7 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
         escape(&row.text)
     );
     if let Some([low, high]) = row.other.map(|ends| ends.map(|end| axis.position_of(end))) {
-        // Draws a published value: as a diamond, or as a bar if it is a range.
+        // Draws a published value as a diamond, or as a bar if it is a range.
         let _ = write!(
             out,
             "<path class=\"other\" d=\"M{:.1} {y:.1}L{low:.1} {:.1}L{high:.1} {:.1}L{:.1} {y:.1}L\
@@ -173,7 +174,8 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
     out.push_str("</g>");
 }
 
-/// Draws the end of an interval: a stroke, or the tip of an arrow if the end is beyond the axis.
+/// Draws the end of an interval as a stroke. If the end is beyond the axis, draws the tip of an
+/// arrow.
 fn end_mark(out: &mut String, axis: &Axis, end: f64, y: f64, inwards: f64) {
     let (x, top) = (axis.position_of(end), y - 4.0);
     let _ = if axis.holds(end) {

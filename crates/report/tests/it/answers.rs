@@ -32,7 +32,7 @@ fn effect(kind: &str, of: LevelRecord, with: Option<LevelRecord>, ratio: f64) ->
     }
 }
 
-/// Two heaps and two commit logs, which interact.
+/// Returns the effects of two heaps and two commit logs, which interact.
 fn effects() -> EffectsRecord {
     let axis = |name: &str, values: [&str; 2]| AxisRecord {
         name: name.into(),
@@ -106,7 +106,7 @@ fn effects_stand_in_the_order_in_which_they_are_to_be_read() {
     let charts = charts(&view, "effects");
     let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
     assert_eq!(titles.len(), 1 + 2 + 1, "{titles:?}");
-    // Every effect of the forest plot has its position and its name.
+    // Every effect must have a position and a name in the forest plot.
     let panel = &charts[0].panels[0];
     assert_eq!(panel.left.names.len(), 5);
     let places = panel.series.iter().map(|series| series.y.len()).sum::<usize>();

@@ -1,12 +1,12 @@
-//! Tests that text can be read: its colour differs enough from the background.
+//! Tests that text can be read because its colour differs enough from the background.
 
 use crate::fixture;
 use report::{html, page};
 
-/// Ratio that WCAG 2.2 requires for text of ordinary size (1.4.3, level AA).
+/// Contrast ratio that WCAG 2.2 requires for text of ordinary size (1.4.3, level AA).
 const CONTRAST_MIN: f64 = 4.5;
 
-/// Returns the colours of a style sheet's rule, by name.
+/// Returns the colours that a rule of a style sheet sets, by name.
 fn colour(rule: &str, name: &str) -> [f64; 3] {
     let start = format!("--{name}: #");
     let begin = rule.find(&start).expect(name) + start.len();
@@ -16,7 +16,7 @@ fn colour(rule: &str, name: &str) -> [f64; 3] {
     })
 }
 
-/// Relative luminance, as WCAG 2.2 defines it.
+/// Returns the relative luminance of a colour, as WCAG 2.2 defines it.
 fn luminance(colour: [f64; 3]) -> f64 {
     let linear = colour.map(|part| {
         if part <= 0.04045 {

@@ -1,4 +1,4 @@
-//! Tests hours under one load, and every combination of a grid, on the page.
+//! Tests the page of a trial of hours under one load, and the page of every combination of a grid.
 
 use crate::fixture;
 use analysis::procedure::Role;
@@ -116,7 +116,7 @@ fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
             _ => None,
         })
         .expect("the course");
-    // Throughput, heap, and events.
+    // The panels show throughput, heap, and events.
     assert_eq!((chart.panels.len(), chart.bands.len()), (3, 1));
     assert!(
         html(&page).contains("of &lt;node1&gt;"),

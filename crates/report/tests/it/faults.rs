@@ -1,4 +1,4 @@
-//! Tests faults on the page: the effect, the card, and the stretch in every chart.
+//! Tests faults on the page: the effect, the card, and the marked period in every chart.
 
 use crate::{fixture, golden};
 use measure::{ClientCount, KindCount};
@@ -6,7 +6,7 @@ use report::{Band, Block, Page, Tone, markdown, page, text};
 use store::record::FaultVerdict;
 use store::record::*;
 
-/// A node that was killed for half a minute, 60 s after the start line.
+/// Returns the record of a node that was killed for half a minute, 60 s after the start line.
 fn killed() -> FaultRecord {
     FaultRecord {
         kind: "node-kill".into(),
@@ -27,7 +27,7 @@ fn killed() -> FaultRecord {
     }
 }
 
-/// Measurements of the fault.
+/// Returns the measured effects of the fault.
 fn recovery() -> RecoveryRecord {
     let back = |left_s, back_s, watched_s| ReturnTime {
         left_s: Some(left_s),
@@ -121,7 +121,7 @@ fn stretch(seconds: f64, ops_per_s: f64, p99: f64) -> StretchRecord {
     }
 }
 
-/// Throughput, p99 and lost connections of a second.
+/// Returns throughput, p99 and lost connections of a second.
 fn second(at: u64) -> (f64, f64, u64) {
     match at {
         60..=67 => (0.38 + 0.05 * (at - 60) as f64, 48.0, 8),
@@ -151,7 +151,7 @@ fn course() -> Vec<IntervalRecord> {
     (0..180).map(record).collect()
 }
 
-/// A run of one trial with these faults.
+/// Returns a run of one trial with these faults.
 fn view(faults: Vec<FaultRecord>) -> report::RunView {
     let mut view = fixture::run(1);
     view.plan.trials.truncate(1);
@@ -257,7 +257,7 @@ fn a_fault_has_a_card_with_its_effect_and_bands_on_all_series() {
     assert!(!short.contains("knows its process"), "{short}");
 }
 
-/// Returns the words of the first screen's figure.
+/// Returns the texts in the figure of the first screen.
 fn said_in_figure(view: &report::RunView) -> String {
     let html = report::html(&page(view));
     let begin = html.find("class=\"glance\"").expect("a figure");
@@ -305,7 +305,8 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
         });
         assert_says(&said_in_figure(&broken), &[expected]);
     }
-    // Rows read back in one of two trials show nothing about both.
+    // If rows were read back in only one of two trials, nothing is known about both trials
+    // together.
     let mut second = broken.findings.trials[0].clone();
     second.read_back = None;
     second.verify.lost = 2;
@@ -321,8 +322,8 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
 
 #[test]
 fn unknown_parts_of_a_fault_are_not_reported() {
-    // A run of an earlier version, a fault without an observed start, and a fault that was never
-    // healed.
+    // Tests a run of an earlier version, a fault without an observed start, and a fault that was
+    // never healed.
     let old = FaultRecord {
         kind: "node-stop".into(),
         verdict: FaultVerdict::Mismatch,
@@ -402,7 +403,7 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
     );
 }
 
-/// A stretch of a fault compared with trials without it.
+/// Returns the comparison of a period of a fault with trials without it.
 fn against(
     stretch: &str,
     ratios: [f64; 3],
@@ -446,7 +447,7 @@ fn a_fault_stands_beside_the_same_trials_without_it() {
         against("broken", [0.702, 1.31, 8.4], Some(1.1), [0, 218]),
         against("after", [0.991, 1.0, 1.02], None, [0, 0]),
     ];
-    // A stretch in which nothing was done.
+    // In the second period, no operation was done.
     view.findings.without_faults[1].comparisons.remove(0);
     let page = page(&view);
     golden::keep("faults-without", &page);

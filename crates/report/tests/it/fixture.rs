@@ -1,6 +1,7 @@
-//! A run as a study of two variants leaves it: a sweep of six thread counts, 5 s of warm-up and
-//! 30 s of measurement a trial, one trial invalid and one suspect. Made of real histograms, so
-//! that every number agrees with every other; the same in every run of the tests.
+//! A run of a study with two variants. It has a sweep of six thread counts, with 5 s of warm-up and
+//! 30 s of measurement in each trial. One trial is invalid and one is suspect. The run is built
+//! from real histograms, so that all numbers agree with each other. It is the same in every
+//! execution of the tests.
 //!
 //! Long because it is one run.
 
@@ -27,13 +28,13 @@ pub const KINDS: [&str; 2] = ["read", "write"];
 const WARMUP_S: u64 = 5;
 const MEASURE_S: u64 = 30;
 
-/// Lognormal, by the sum of twelve.
+/// Returns a lognormal value, computed from the sum of twelve uniform values.
 fn lognormal(chance: &mut Draws, median: f64, spread: f64) -> f64 {
     let normal: f64 = (0..12).map(|_| chance.unit()).sum::<f64>() - 6.0;
     median * (normal * spread).exp()
 }
 
-/// Shape of one trial.
+/// Parameters of one trial.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub variant: &'static str,
@@ -42,7 +43,7 @@ pub struct Shape {
     pub verdict: &'static str,
 }
 
-/// The intervals of one trial, with measured intervals last.
+/// Returns the intervals of one trial, in order. The measured intervals come last.
 pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
     let mut chance = Draws::sequence(seed);
     let gain = if shape.variant == "on" { 1.18 } else { 1.0 };
@@ -93,7 +94,8 @@ fn kind_interval(
     index: u64,
 ) -> KindInterval {
     let mut kind = KindInterval::default();
-    // A fiftieth of the operations is recorded: the shape is the same, the tests are faster.
+    // Only a fiftieth of the operations is recorded, so that the tests are faster. The shape of the
+    // distribution is the same.
     for _ in 0..(ops / 50.0) as u64 {
         let tail = if chance.unit() < 0.003 { 6.0 } else { 1.0 };
         let ns = lognormal(chance, median_ns * tail, 0.45);
@@ -138,7 +140,7 @@ fn series(kinds: &[&KindInterval]) -> SeriesRecord {
         errors.add(&kind.errors);
     }
     let ops = latency.count();
-    // The recorded operations represent fifty times as many.
+    // Each recorded operation represents fifty operations.
     let rate = 50.0 * ops as f64 / MEASURE_S as f64;
     SeriesRecord {
         ops,
@@ -272,7 +274,7 @@ fn server(client_ops: u64) -> ServerCountsRecord {
     }
 }
 
-/// The trials of the fixture: two variants, six thread counts, `blocks` blocks.
+/// Returns the trials of the fixture, with two variants, six thread counts and `blocks` blocks.
 pub fn shapes(blocks: usize) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for block in 0..blocks {
@@ -368,7 +370,7 @@ fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {
     records
 }
 
-/// The findings of trials whose intervals are given.
+/// Returns the findings of trials with the given intervals.
 pub fn findings(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> FindingsRecord {
     let each = shapes.iter().zip(trials).enumerate();
     let blocks = shapes.iter().map(|s| s.block + 1).max().unwrap_or(1);
@@ -457,7 +459,7 @@ fn node(name: &str, address: &str) -> NodeView {
     }
 }
 
-/// The whole run, with one block or three.
+/// Returns the whole run, with one block or three blocks.
 pub fn run(blocks: usize) -> RunView {
     static ONE: LazyLock<RunView> = LazyLock::new(|| make(1));
     static THREE: LazyLock<RunView> = LazyLock::new(|| make(3));

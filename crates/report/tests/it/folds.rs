@@ -1,4 +1,4 @@
-//! Tests the page below the first screen: everything, behind folds with their summaries.
+//! Tests the page below the first screen, where everything is behind folds with summaries.
 
 use crate::{fixture, lab};
 use report::{Block, Page, html, page};
@@ -27,7 +27,8 @@ fn a_run_is_told_as_question_evidence_trust_and_set_up() {
     }
 }
 
-/// Paper had 21 pages with charts that were cut off, and later one page without any.
+/// In earlier versions, the printed page had 21 sheets with truncated charts, and later one sheet
+/// without charts.
 #[test]
 fn a_print_has_the_answer_charts_and_a_note_on_the_rest() {
     let html = html(&page(&lab::run()));
@@ -45,13 +46,13 @@ fn a_print_has_the_answer_charts_and_a_note_on_the_rest() {
         html.matches("<p class=\"on-paper\">A print contains the answer").count(),
         1
     );
-    // The script draws charts again in the size of the paper, and restores all of it afterwards.
+    // The script draws charts again in the size of the paper, and restores them afterwards.
     let script = html.rsplit("<script>").next().expect("a script");
     let number = |name: &str| -> u32 {
         let (_, rest) = script.split_once(&format!("const {name} = ")).expect(name);
         rest.split(';').next().and_then(|text| text.parse().ok()).expect(name)
     };
-    // A4 and US letter have at least 690 and 930 px within the margins.
+    // Within their margins, A4 and US letter are at least 690 px wide and 930 px high.
     assert!(number("PAPER_PX") <= 690 && number("PAPER_PAGE_PX") <= 930);
     assert!(
         3 * (number("PAPER_ROW_PX") + 60) <= 930,
@@ -67,7 +68,8 @@ fn a_print_has_the_answer_charts_and_a_note_on_the_rest() {
     }
 }
 
-/// One sentence per trial of a busy machine was a table of five screens.
+/// In an earlier version, a busy machine led to a table of five screens, with one sentence per
+/// trial.
 #[test]
 fn a_rule_that_several_trials_broke_is_given_once() {
     let mut view = fixture::run(1);

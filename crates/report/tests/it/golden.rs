@@ -1,12 +1,13 @@
-//! Tests the pages: the text completely, the HTML by its structure.
+//! Compares the pages with stored copies. The text is compared completely, and the HTML by its
+//! structure.
 
 use crate::{fixture, lab};
 use analysis::procedure::Point;
 use expect_test::{expect, expect_file};
 use report::{Page, compare, html, json, page, text};
 
-/// Returns the page's elements without the chart library, the style and the script: one line per
-/// heading, table, chart and option.
+/// Returns the elements of the page without the chart library, the style and the script. There is
+/// one line for each heading, table, chart and option.
 fn digest(html: &str) -> String {
     let body = html.split_once("<body>").map_or("", |(_, body)| body);
     let body = body.split_once("<script type=\"text/plain\"").map_or(body, |(body, _)| body);
@@ -26,7 +27,7 @@ fn digest(html: &str) -> String {
             _ => {}
         }
     }
-    // Rows and heads are counted, not listed.
+    // Rows and heads of tables are counted, not listed.
     let mut folded: Vec<(String, usize)> = Vec::new();
     for line in lines {
         let same = line == "tr" || line.starts_with("option ");
@@ -47,7 +48,7 @@ fn digest(html: &str) -> String {
     folded.into_iter().map(line).collect()
 }
 
-/// Writes the page to `CASSAY_REPORT_OUT`, for a visual check.
+/// Writes the page to the folder `CASSAY_REPORT_OUT`, for a visual check.
 pub fn keep(name: &str, page: &Page) {
     let Ok(folder) = std::env::var("CASSAY_REPORT_OUT") else {
         return;
@@ -117,12 +118,12 @@ fn json_is_the_findings_with_a_summary_beside_them() {
         serde_json::from_value(printed.clone()).expect("readable as findings");
     assert_eq!(findings.trials.len(), view.findings.trials.len());
     let best = &printed["summary"]["best"];
-    // The invalid trial has the most throughput of its variant, and is not the best.
+    // The invalid trial has the highest throughput of its variant, but must not be the best point.
     let expected = expect![[r#"{"threads":64.0}"#]];
     expected.assert_eq(&best[0]["point"].to_string());
 }
 
-/// The tile and the sentence of the answer above it name the same point.
+/// The card and the sentence of the answer above it must name the same point.
 #[test]
 fn the_best_point_is_the_one_that_the_findings_name() {
     let mut view = fixture::run(1);

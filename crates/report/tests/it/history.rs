@@ -26,7 +26,7 @@ const USUAL: Told<'_> = Told {
     verdict: "valid",
 };
 
-/// Writes a run with one point. Returns its folder.
+/// Writes a run with one point. Returns the folder of the run.
 fn write(results: &Path, told: &Told<'_>) -> PathBuf {
     let shapes = &fixture::shapes(1)[..1];
     let mut plan = fixture::plan(shapes);
@@ -69,7 +69,7 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// Twelve runs around 10,000 op/s, of which the last four are slower, with another heap.
+/// Writes twelve runs around 10,000 op/s. The last four are slower, and have another heap.
 fn twelve(results: &Path, slower: &Told<'_>) -> Vec<PathBuf> {
     let run = |index: usize| {
         let told = if index < 8 { &USUAL } else { slower };
@@ -124,7 +124,8 @@ fn a_change_is_named_with_its_run_and_what_differs_there() {
         all.iter().all(|l| l["metric"] != "p999_ms"),
         "a lower bound is not a number"
     );
-    // Throughput and p99; empty if the change is known.
+    // There is one sentence on throughput and one on p99. If the change is already known, there are
+    // none.
     assert_eq!(of.regressions("").len(), 2);
     assert_eq!(of.regressions("9").len(), 0);
     let shown = text(&history(&of));
@@ -197,7 +198,7 @@ fn the_page_of_a_run_shows_its_past_and_not_what_came_after() {
     );
 }
 
-/// As `otava/importer.py` and `otava/test_config.py` read them.
+/// Checks the files in the way in which `otava/importer.py` and `otava/test_config.py` read them.
 #[test]
 fn otava_gets_a_file_for_each_point_with_directions() {
     let folder = tempfile::tempdir().expect("a folder");

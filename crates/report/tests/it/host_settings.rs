@@ -1,4 +1,5 @@
-//! Tests the settings of the hosts: deviations are in sight, and once; JSON has all of it.
+//! Tests the settings of the hosts. Deviations are visible and listed once, and the JSON contains
+//! all settings.
 
 use crate::lab;
 use report::page;

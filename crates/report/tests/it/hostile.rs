@@ -1,5 +1,6 @@
-//! Tests pages made from untrusted text: names, questions, errors. None of it may become markup,
-//! script or a terminal's command, and nothing may be loaded from anywhere.
+//! Tests pages made from untrusted text, such as names, questions and errors. None of this text may
+//! become markup, script or a terminal's command, and the page must not load anything from
+//! elsewhere.
 
 use crate::fixture;
 use base64::Engine;
@@ -47,7 +48,7 @@ fn hostile_scale_up() -> ScaleUpRecord {
     serde_json::from_value(scale_up).expect("a scale-up")
 }
 
-/// A run with the hostile text wherever a user's text can be.
+/// Returns a run with the hostile text wherever a user's text can occur.
 fn hostile_run() -> RunView {
     let mut run = fixture::run(1);
     (run.name, run.folder) = (HOSTILE.into(), HOSTILE.into());
@@ -112,7 +113,7 @@ fn hostile_run() -> RunView {
     run
 }
 
-/// Puts the hostile text into a finding's phases, probes and data.
+/// Puts the hostile text into the phases, probes and data of a finding.
 fn spoil_lab(trial: &mut TrialFinding) {
     trial.phases = vec![PhaseTimeRecord {
         name: HOSTILE.into(),
@@ -132,7 +133,7 @@ fn spoil_lab(trial: &mut TrialFinding) {
     });
 }
 
-/// Hosts and nodes with the hostile text wherever a node's answer can be.
+/// Returns hosts and nodes with the hostile text wherever an answer of a node can occur.
 fn hostile_nodes() -> NodesRecord {
     let pair = || [(HOSTILE.to_string(), HOSTILE.to_string())].into();
     let node = |name: &str| NodeRecord {
@@ -184,7 +185,7 @@ fn hostile_nodes() -> NodesRecord {
     }
 }
 
-/// A machine whose record is nonsense wherever possible, with one core to draw.
+/// Returns a machine whose record contains nonsense wherever possible, with one core to draw.
 fn hostile_machine() -> MachineTopologyRecord {
     MachineTopologyRecord {
         hosts: vec![MachineHostRecord {
@@ -217,7 +218,7 @@ fn hostile_machine() -> MachineTopologyRecord {
     }
 }
 
-/// Returns the page without the chart library, which is external.
+/// Returns the page without the chart library, which does not come from the run.
 fn own(html: &str) -> String {
     let Some(start) = html.find("id=\"chart-library\">") else {
         return html.into();
@@ -237,7 +238,7 @@ fn no_text_of_a_study_becomes_markup_or_script() {
         let html = own(&html(&page));
         assert!(!html.contains("<img"), "an element came through");
         assert!(!html.contains("<script>alert"), "a script came through");
-        // As many script elements end as begin: none was closed by the text.
+        // As many script elements end as begin, which shows that the text did not close any.
         assert_eq!(
             html.matches("<script").count(),
             html.matches("</script>").count()
@@ -253,7 +254,7 @@ fn figures_stay_json_and_their_text_stays_text() {
     for part in html.split("<script type=\"application/json\">").skip(1) {
         let json = part.split("</script>").next().expect("an end");
         let figure: serde_json::Value = serde_json::from_str(json).expect("a figure is JSON");
-        // plotly reads tags in names: there must be none.
+        // plotly interprets tags in names, so names must not contain any.
         for trace in figure["data"].as_array().expect("traces") {
             let name = trace["name"].as_str().unwrap_or("");
             assert!(!name.contains('<'), "{name}");
@@ -325,7 +326,7 @@ fn no_script_or_style_runs_but_our_own() {
     assert_eq!(html.matches("<style").count(), 1);
 }
 
-/// Unpacks the chart library as the page's script does.
+/// Unpacks the chart library in the same way as the page's script.
 fn library(html: &str) -> String {
     let mut found = html.split("id=\"chart-library\">").skip(1);
     let packed = found.next().expect("the library is there");
@@ -341,7 +342,7 @@ fn library(html: &str) -> String {
 #[test]
 fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_mb() {
     let mut run = fixture::run(3);
-    // 36 trials, each stretched to an hour.
+    // There are 36 trials, and each is stretched to an hour.
     for trial in &mut run.trials {
         let second = trial.intervals.clone();
         for repeat in 1..103 {
@@ -352,7 +353,7 @@ fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_mb() {
             }));
         }
     }
-    // And thirty probes in each.
+    // Each trial has thirty probes.
     for trial in &mut run.trials {
         let samples = trial.probes.clone();
         for number in 1..30 {

@@ -1,7 +1,8 @@
-//! A run of three hosts as the store keeps it: nodes, settings, proofs, series of every probe,
-//! phases, restored data. It is written to a folder and read back, so that the page uses the files
-//! on disk. One second of one trial has a peak, one node works more than the others, one setting is
-//! not in effect, one pool of series is missing: the page has to show each of these.
+//! A run of three hosts in the form of the store, with nodes, settings, proofs, series of every
+//! probe, phases, and restored data. It is written to a folder and read back, so that the page uses
+//! the files on disk. One second of one trial has a peak, one node has more load than the others,
+//! one setting is not in effect, and one pool of series is missing. The page must show each of
+//! these.
 
 use crate::fixture::{self, Shape};
 use crate::machines;
@@ -15,9 +16,9 @@ use store::record::*;
 
 /// Seconds of loading and settling before the warm-up.
 const BEFORE_S: u64 = 90;
-/// Second in which the disk of one host was full and a pause was long, in every trial.
+/// Second in which the disk of one host was busy and a pause was long, in every trial.
 pub const PEAK_S: f64 = 101.0;
-/// Height of the peak: no other value of any series is like it.
+/// Height of the peak. No other value of any series has this height.
 pub const PEAK: f64 = 98.765;
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -25,7 +26,7 @@ fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(owned).collect()
 }
 
-/// Hosts and nodes of one trial; `writes` is the difference between the variants.
+/// Returns the hosts and nodes of one trial. `writes` is the difference between the variants.
 pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
     let host = |i: usize| HostRecord {
         machine: None,
@@ -95,7 +96,7 @@ pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
     }
 }
 
-/// One setting of each verdict; one has another value in each trial.
+/// Returns one setting for each verdict. One of them has a different value in each trial.
 fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
     let one = |setting: &str, on: &str, value: &str, wanted: &str, verdict: &str| {
         let deviates = ["warning", "advice"].contains(&verdict);
@@ -146,12 +147,12 @@ fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
     ]
 }
 
-/// Returns a wave that differs by place, so that lines are distinguishable.
+/// Returns a wave that differs by place, so that lines can be distinguished.
 fn wave(t_s: f64, place: usize, mean: f64) -> f64 {
     mean * (1.0 + 0.25 * (t_s / 7.0 + place as f64).sin())
 }
 
-/// Name, part of the host or node, unit and mean of a series.
+/// A series, with its name, the part of the host or node, its unit and its mean.
 type Series = (&'static str, &'static str, &'static str, f64);
 const HOSTS: [Series; 13] = [
     ("mpstat.%usr", "", "%", 35.0),
@@ -185,14 +186,15 @@ const JVM: [Series; 2] = [
     ("jvm.threads", "", "count", 120.0),
 ];
 
-/// Returns the samples of one probe over `seconds`, by name: once a second at every place.
+/// Returns the samples of one probe over `seconds`, by name, with one sample per second at every
+/// place.
 pub fn samples(seconds: u64, count: usize) -> Vec<(&'static str, Vec<SampleRecord>)> {
     let of = |all: &[Series], owner: &str| -> Vec<SampleRecord> {
         let at = |second: u64| {
             let t_s = second as f64 + 0.37;
             let each = all.iter().flat_map(move |(name, part, unit, mean)| {
                 (1..=count).map(move |i| {
-                    // The second node has a larger backlog.
+                    // The second node has a larger backlog than the other nodes.
                     let more = if i == 2 && name.contains("pending") {
                         6.0
                     } else {
@@ -265,7 +267,7 @@ fn probe(name: &str, place: &str, problems: &[&str]) -> ProbeRecord {
     }
 }
 
-/// Completes the finding of a trial with its lab.
+/// Completes the finding of a trial with the data of this module.
 pub fn complete(finding: &mut TrialFinding, measure_to_s: f64) {
     finding.phases = phases(measure_to_s);
     finding.probes = vec![
@@ -285,7 +287,7 @@ pub fn complete(finding: &mut TrialFinding, measure_to_s: f64) {
     });
 }
 
-/// Writes the run below `results`. The writer has its folder's path.
+/// Writes the run into the folder `results`. The writer knows the path of the run.
 pub fn write(results: &Path) -> RunWriter {
     let shapes: &[Shape] = &fixture::shapes(1)[..4];
     let trials: Vec<_> = shapes.iter().map(|s| fixture::intervals(*s, 7)).collect();
@@ -315,13 +317,13 @@ pub fn write(results: &Path) -> RunWriter {
     writer
 }
 
-/// Returns the run as it is read back.
+/// Returns the run after it was read back.
 pub fn run() -> RunView {
     let folder = tempfile::tempdir().expect("a folder");
     let writer = write(folder.path());
     let run = store::Run::open(writer.path()).expect("the run opens");
     let mut view = RunView::read(&run).expect("the run reads");
-    // Folder and stamp have the current time.
+    // Names of folder and stamp contain the current time, so they are replaced.
     view.name = "vtopology/20261121T120000Z".into();
     view.folder = "results/vtopology/20261121T120000Z".into();
     view.journal.clear();

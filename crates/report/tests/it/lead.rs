@@ -1,10 +1,11 @@
-//! Tests the figure of the first screen: it comes first after the question, and is complete.
+//! Tests the figure of the first screen, which must come directly after the question and be
+//! complete.
 
 use crate::{fixture, lab};
 use report::{RunView, html, page};
 use store::record::{PromiseKind, ReadBackRecord, RuleOutcome, VerifyRecord};
 
-/// Counts the words of a page's body before its first figure, without tags.
+/// Counts the words of a page's body before its first figure, not including tags.
 fn words_before_figure(html: &str) -> usize {
     let body = &html[html.find("<body>").expect("a body")..];
     let before = &body[..body.find("<svg").expect("a figure")];
@@ -66,7 +67,7 @@ fn nothing_is_drawn_outside_of_the_figure_or_at_nan() {
     }
 }
 
-/// A search that found `at`, with a limit of 10 ms.
+/// Returns a search that found the load `at`, with a limit of 10 ms.
 fn searched() -> RunView {
     use store::record::{Point, Role, SearchOutcome, SearchRecord, SearchResult, SearchStepRecord};
     let step = |trial, rate, ms, result| SearchStepRecord {
@@ -115,7 +116,7 @@ fn a_search_shows_its_limit_its_result_and_each_trials_outcome() {
     }
 }
 
-/// With four types of machine, the trials of one answered nothing.
+/// With four types of machine, trials of only one of them would not answer the question.
 #[test]
 fn answers_for_many_variants_stand_below_each_other() {
     use store::record::SearchOutcome;
@@ -143,7 +144,8 @@ fn answers_for_many_variants_stand_below_each_other() {
     assert!(!svg.contains("1,000 op/s"), "{svg}");
 }
 
-/// The first screen reported reads without a row as changed data, which is an accusation.
+/// In an earlier version, the first screen reported reads without a row as changed data, which was
+/// wrong.
 #[test]
 fn only_differing_reads_are_said_to_have_returned_other_data() {
     let mut view = fixture::run(1);
@@ -184,8 +186,8 @@ fn reasons_of_the_first_screen_are_few_and_count_their_trials() {
     }
 }
 
-/// Every form of the page states lost rows in its first sentences, above the figure. It does not
-/// present the results of other reads as success.
+/// Every form of the page must state lost rows in its first sentences, above the figure. It must
+/// not present the results of other reads as success.
 #[test]
 fn lost_data_is_seen_before_anything_else() {
     let mut view = fixture::run(1);
@@ -231,7 +233,7 @@ fn lost_data_is_seen_before_anything_else() {
     );
 }
 
-/// Two variants with only invalid trials were indistinguishable grey dots.
+/// In an earlier version, two variants with only invalid trials were indistinguishable grey dots.
 #[test]
 fn invalid_points_keep_the_colour_and_the_name_of_their_variant() {
     let mut view = fixture::run(1);

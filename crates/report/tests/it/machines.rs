@@ -1,5 +1,5 @@
-//! Tests machines as pictures, with the processes on them: small, large and several machines, and
-//! variants that place nodes in different ways.
+//! Tests pictures of machines with the processes on them. The machines are small, large or several,
+//! and some variants place nodes in different ways.
 
 use crate::golden::keep;
 use crate::{fixture, lab};
@@ -9,11 +9,11 @@ use report::{RunView, page};
 use std::collections::BTreeMap;
 use store::record::*;
 
-/// Packages, NUMA nodes in each, L3 groups in each, cores in each, threads in each.
+/// Numbers of packages, NUMA nodes in each, L3 groups in each, cores in each, and threads in each.
 #[derive(Clone, Copy)]
 struct Counts(u32, u32, u32, u32, u32);
 
-/// A machine of equal parts; the second threads of all cores come after the first threads.
+/// Returns a machine of equal parts. The second threads of all cores come after the first threads.
 fn machine(host: &str, counts: Counts) -> MachineTopologyRecord {
     let Counts(packages, nodes, l3s, cores, threads) = counts;
     let (in_node, in_package) = (l3s * cores, nodes * l3s * cores);
@@ -77,7 +77,7 @@ fn machine(host: &str, counts: Counts) -> MachineTopologyRecord {
     }
 }
 
-/// A machine of two CPUs, with `count` simulated hosts on it.
+/// Returns a machine of two CPUs, with `count` simulated hosts.
 pub fn small(count: usize) -> MachineTopologyRecord {
     let mut small = machine("host1", Counts(1, 1, 1, 2, 1));
     small.numa_nodes[0].memory_bytes = Some(24 << 30);
@@ -105,7 +105,8 @@ fn placement(who: &str, host: &str, cpus: &str, mems: &str) -> PlacementRecord {
     }
 }
 
-/// Nodes and client unpinned; their threads differ from trial to trial.
+/// Returns the placements of nodes and a client that are not pinned. Their threads differ from
+/// trial to trial.
 pub fn all_over(count: usize, trial: usize) -> Vec<PlacementRecord> {
     let node = |number: usize| PlacementRecord {
         threads: 140 + trial,
@@ -127,7 +128,8 @@ pub fn all_over(count: usize, trial: usize) -> Vec<PlacementRecord> {
     all
 }
 
-/// The fixture's first four trials with these machines, and the places of each variant.
+/// Returns the first four trials of the fixture with these machines, and the placements of each
+/// variant.
 fn run(machines: Vec<MachineTopologyRecord>, of: &dyn Fn(&str) -> Vec<PlacementRecord>) -> RunView {
     let mut run = fixture::run(1);
     let variants: Vec<String> = run.plan.trials.iter().map(|one| one.variant.to_string()).collect();
@@ -148,13 +150,13 @@ fn pictures(html: &str) -> Vec<&str> {
     parts.map(|part| part.split("</svg>").next().expect("an end")).collect()
 }
 
-/// Counts the elements of a class.
+/// Returns the number of elements with a class.
 fn count(svg: &str, class: &str) -> usize {
     let as_band = svg.matches(&format!("class=\"{class} band\"")).count();
     as_band + svg.matches(&format!("class=\"{class}\"")).count()
 }
 
-/// Two sockets of four NUMA nodes, 64 cores with two threads.
+/// Returns a machine with two sockets of four NUMA nodes each, and 64 cores with two threads each.
 fn two_sockets() -> MachineTopologyRecord {
     machine("db1", Counts(2, 4, 2, 4, 2))
 }
@@ -187,7 +189,7 @@ fn a_machine_of_two_sockets_is_drawn_for_each_placement() {
     let [off, on] = pictures[..] else {
         panic!("{}", pictures.len())
     };
-    // Packages, NUMA nodes and L3 groups; then every thread, in its colour.
+    // The picture contains packages, NUMA nodes and L3 groups, and every thread in its colour.
     for picture in [off, on] {
         let boxes = ["box d0", "box d1", "box d2"].map(|class| count(picture, class));
         assert_eq!(boxes, [2, 8, 16]);
@@ -263,12 +265,13 @@ fn a_machine_of_384_threads_is_drawn_with_few_tiles() {
     let pictures = pictures(&html);
     assert_eq!(pictures.len(), 1);
     let [boxes, parts] = ["box d1", "part"].map(|class| count(pictures[0], class));
-    // Seven cores of a node and one that is free, two threads each; the last group is the client's.
+    // Each group has seven cores of a node and one free core, with two threads each. The last group
+    // is the client's.
     assert_eq!([boxes, parts], [24, 23 * 4 + 2]);
     assert!(pictures[0].len() < 40_000, "{}", pictures[0].len());
 }
 
-/// Each core differs from its neighbour: tiles of equal cores would be thousands.
+/// Each core differs from its neighbour, so tiles of equal cores would number in the thousands.
 #[test]
 fn a_machine_that_is_cut_up_keeps_its_picture_small() {
     let large = machine("db1", Counts(8, 4, 4, 16, 2));
@@ -373,7 +376,7 @@ fn programs_get_machines_places_and_what_is_said() {
     assert_eq!(groups[0]["says"].as_array().map(Vec::len), Some(1));
 }
 
-/// Older runs have neither machines nor places.
+/// Older runs recorded neither machines nor placements.
 #[test]
 fn a_run_without_machines_has_no_section() {
     let record = r#"{"format": 1, "isolation": "hosts", "nodes": [{"name": "node1",

@@ -1,5 +1,5 @@
-//! The report's tests: one binary. Pages are made from a run that is built in code ([`fixture`]),
-//! from one that is written and read through the store, and from hostile text.
+//! The tests of the crate `report`, in one binary. Pages are made from a run that is built in code
+//! ([`fixture`]), from a run that is written and read through the store, and from hostile text.
 //!
 //! To look at the pages: `CASSAY_REPORT_OUT=/tmp/pages cargo test -p report`.
 

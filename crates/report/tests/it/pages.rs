@@ -1,4 +1,4 @@
-//! Tests pages of several runs, and figures as files.
+//! Tests pages that show several runs, and figures as files.
 
 use crate::fixture;
 use report::{RunView, Side, compare_all, figures, html, page, text};
@@ -60,7 +60,7 @@ fn the_figures_of_a_run_stand_alone_with_plain_colours() {
     }
 }
 
-/// For any fonts of the machine: letters are drawn, and not omitted.
+/// Whichever fonts the machine has, letters must be drawn and not omitted.
 #[cfg(feature = "png")]
 #[test]
 fn a_picture_has_the_letters_of_its_drawing() {

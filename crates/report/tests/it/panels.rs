@@ -9,7 +9,7 @@ fn section<'a>(page: &'a Page, id: &str) -> &'a Section {
     found.unwrap_or_else(|| panic!("no section {id}"))
 }
 
-/// Returns the figures of the first chooser of a section.
+/// Returns the figures from which the first chooser of a section selects.
 fn charts<'a>(page: &'a Page, id: &str) -> &'a [(String, Chart)] {
     let choice = section(page, id).blocks.iter().find_map(|block| match block {
         Block::Choice(_, charts) => Some(charts.as_slice()),
@@ -144,7 +144,8 @@ fn the_terminal_names_uneven_ineffective_and_costly_settings() {
     expect_file!["golden/lab.txt"].assert_eq(&text(&page(&lab::run())));
 }
 
-/// The page stated that all settings were in effect, although no node had reported any.
+/// In an earlier version, the page stated that all settings were in effect, although no node had
+/// reported any.
 #[test]
 fn that_all_is_in_effect_is_said_only_where_all_was_seen() {
     const GOOD: &str = "were in effect: ";
@@ -206,7 +207,7 @@ fn runs_are_compared_by_settings_and_flags_that_were_in_effect() {
         for node in &mut trial.nodes.as_mut().expect("nodes").nodes {
             node.flags.insert("UseZGC".into(), "true".into());
             node.settings.insert("concurrent_reads".into(), "64".into());
-            // Another cluster has other addresses: no difference.
+            // Another cluster has other addresses, which do not count as a difference.
             let moved = node.address.replace("10.94.1", "10.94.7");
             let own = moved.split(':').next().expect("an address").to_owned();
             node.settings.insert("listen_address".into(), own);
@@ -233,7 +234,7 @@ fn an_older_run_without_nodes_and_probes_has_a_shorter_page() {
     assert!(html(&page).contains("Cassandra&#39;s own settings"));
 }
 
-/// Twelve trials of an hour on six nodes with 200 series each.
+/// Returns a run with twelve trials of an hour, on six nodes with 200 series each.
 fn big() -> RunView {
     let mut run = fixture::run(1);
     for (index, trial) in run.trials.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Tests the output for pipelines: JUnit XML and Markdown.
+//! Tests the output for pipelines, which is JUnit XML and Markdown.
 
 use crate::fixture;
 use analysis::procedure::Point;
@@ -23,7 +23,8 @@ fn required(metric: &str, outcome: &str, says: &str) -> RequirementRecord {
     }
 }
 
-/// The fixture with a requirement of each outcome, one with text that XML cannot hold.
+/// Returns the fixture with a requirement for each outcome. One of them contains text that XML
+/// cannot contain.
 fn view() -> RunView {
     let mut view = fixture::run(1);
     view.findings.requirements = vec![
@@ -82,7 +83,7 @@ fn junit_has_a_case_for_the_run_each_trial_and_each_requirement() {
     }
     assert_eq!(of("testcase").len(), 1 + view.plan.trials.len() + 3);
     assert_eq!(of("failure").len(), 1);
-    // An undecided requirement is neither a failure nor a pass.
+    // An undecided requirement must count neither as a failure nor as a pass.
     assert!(of("skipped").iter().any(|(_, a)| a["message"] == "who knows"));
     let invalid = view
         .findings
@@ -129,7 +130,7 @@ fn markdown_has_the_answer_the_requirements_and_the_report() {
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
-    // Every row of a table has the columns of its head.
+    // Every row of a table must have as many columns as its head.
     let tables = text.split("\n\n").filter(|part| part.starts_with("| "));
     for table in tables {
         let columns = |row: &str| row.replace("\\|", "").matches('|').count();

@@ -1,5 +1,5 @@
-//! Tests published figures next to measured figures: inside or outside their interval, and whether
-//! they are consistent in themselves.
+//! Tests published figures next to measured figures, which are inside or outside the measured
+//! interval. Also tests whether published figures are consistent in themselves.
 
 use crate::fixture;
 use report::{html, page, text};
@@ -7,7 +7,8 @@ use store::record::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };
 
-/// With ten variants, the four that ran first answer nothing; the ratios do.
+/// With ten variants, cards of the four that ran first would answer nothing, but cards of the
+/// ratios do.
 #[test]
 fn published_ratios_are_the_figure_and_cards_of_many_variants() {
     let mut view = fixture::run(1);

@@ -1,4 +1,4 @@
-//! Tests that a run written through the store is the run that the page shows.
+//! Tests that the page shows a run exactly as it was written through the store.
 
 use crate::fixture;
 use report::{RunView, html, page};
@@ -42,7 +42,8 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
         [("rack".to_string(), "r1".to_string())]
     );
     assert_eq!(view.nodes[0].settings["commitlog_sync"], "batch");
-    // Two points, two kinds and all together; warm-up is not in them.
+    // There are curves for two points, with two kinds and all kinds together. They do not contain
+    // the warm-up.
     assert_eq!(view.points.len(), 2 * 3);
     for point in &view.points {
         let trial = findings.trials.iter().find(|t| t.variant == point.variant).expect("known");
@@ -59,7 +60,7 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
     assert!(html(&page(&view)).contains("class=\"plot\""));
 }
 
-/// A run of one trial with a probe, and `more_bytes` of other lines.
+/// Returns a run of one trial with a probe, and with `more_bytes` of other lines.
 fn with_probe(folder: &Path, more_bytes: u64) -> PathBuf {
     let shapes = &fixture::shapes(1)[..1];
     let intervals = fixture::intervals(shapes[0], 7);
@@ -105,7 +106,7 @@ fn with_probe(folder: &Path, more_bytes: u64) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// Pages of a day's lines took minutes and gigabytes.
+/// In an earlier version, pages from the lines of a day took minutes and gigabytes of memory.
 #[test]
 fn a_long_run_has_the_page_that_its_lines_would_have() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! Tests the page's sections on requests: how they were sent, their counts besides time, and the
-//! notes of a run.
+//! Tests the sections of the page about requests: how they were sent, counters besides time, and
+//! the notes of a run.
 
 use crate::fixture::{self, Shape};
 use measure::{KindCount, KindCounts};
@@ -7,7 +7,7 @@ use report::{Block, Page, RunView, Table, Tone, compare, html, page, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A statement as a plan records it.
+/// Returns a statement in the form of a plan.
 pub fn request(kind: &str) -> Value {
     let is_read = kind == "read";
     json!({
@@ -34,7 +34,7 @@ pub fn request(kind: &str) -> Value {
     })
 }
 
-/// Counts of reads besides time: a page of ten rows each.
+/// Returns the counts of reads besides time, with ten rows in each page.
 pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, KindCounts> {
     let counts = KindCounts::from([
         (KindCount::Rows, 10 * reads),
@@ -45,7 +45,7 @@ pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, KindCounts> {
     BTreeMap::from([("read".to_string(), counts)])
 }
 
-/// A run of two variants whose plan records these requests.
+/// Returns a run of two variants whose plan records these requests.
 fn run(off: Value, on: Value) -> RunView {
     let mut view = fixture::run(1);
     let requests = json!({"off": off, "on": on});
@@ -66,7 +66,7 @@ fn table<'a>(page: &'a Page, caption: &str) -> &'a Table {
     found.unwrap_or_else(|| panic!("no table {caption:?}"))
 }
 
-/// Heads and rows of a table, one line each; `!` marks strong cells.
+/// Returns heads and rows of a table, one line each. `!` marks emphasized cells.
 fn lines(table: &Table) -> Vec<String> {
     let heads: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
     let mut lines = vec![heads.join(" | ")];
@@ -81,7 +81,7 @@ fn lines(table: &Table) -> Vec<String> {
     lines
 }
 
-/// A statement that differs from the usual one of its kind.
+/// Returns a statement that differs from the others of its kind.
 fn with(kind: &str, changes: &[(&str, Value)]) -> Value {
     let mut request = request(kind);
     for (key, value) in changes {
@@ -194,7 +194,7 @@ fn kinds_that_were_never_executed_have_no_row() {
         table.rows.iter().map(kind).collect()
     };
     assert_eq!(kinds(&view), ["write", "read"]);
-    // Before anything was executed, all possible kinds are shown.
+    // Before any statement was executed, all possible kinds are shown.
     view.trials.clear();
     assert_eq!(kinds(&view), ["write", "read", "delete"]);
 }
@@ -218,7 +218,7 @@ fn a_plan_with_few_or_no_recorded_requests_has_a_page() {
     view.plan.resolved.requests.clear();
     let text = text(&page(&view));
     assert!(!text.contains("How requests are sent"));
-    // A kind alone: nothing else is on record.
+    // The plan records only the kind of the statement.
     shows(
         &run(json!([{"kind": "read"}]), json!([{"kind": "read"}])),
         &["Kind | Consistency | Time-out", "read | – | –"],
@@ -254,7 +254,8 @@ fn files_of_a_study_keep_their_lines_and_a_long_one_is_cut() {
     assert!(html.contains("overrides.seed") && !html.contains("overrides.inputs"));
 }
 
-/// Keys of a user's table are kept with a run, but must not be on a page that is shared.
+/// Keys of a user's table are stored with a run, but must not be on a page, because pages are
+/// shared.
 #[test]
 fn keys_of_a_table_are_not_on_the_page() {
     let mut view = fixture::run(1);

@@ -1,4 +1,4 @@
-//! Tests the scaling of a machine over its units, on the page.
+//! Tests the page on the scaling of a machine over its units.
 
 use crate::fixture;
 use report::{Block, Chart, RunView, XValues, html, json, page, text};
@@ -56,7 +56,7 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
     }
 }
 
-/// A law that was refused, one with a peak, and the best one.
+/// Returns three curves: one that could not be fitted, one with a peak, and the best one.
 fn fits() -> Vec<ScaleFitRecord> {
     let amdahl = ScaleFitRecord {
         model: analysis::scale_up::models::Model::Amdahl,
@@ -95,7 +95,8 @@ fn fits() -> Vec<ScaleFitRecord> {
     vec![amdahl, usl, two]
 }
 
-/// Two sockets of four NUMA nodes, with a best curve of two levels.
+/// Returns the record of a machine with two sockets of four NUMA nodes each. The best curve has two
+/// levels.
 fn planned() -> ScaleUpRecord {
     let missing = ScalePointRecord {
         ops_per_s: None,
@@ -144,7 +145,8 @@ fn planned() -> ScaleUpRecord {
     }
 }
 
-/// One socket, two points, nothing that could be fitted.
+/// Returns the record of a machine with one socket, and with two points, to which no curve could be
+/// fitted.
 fn usual() -> ScaleUpRecord {
     let untold = |name| EfficiencyRecord {
         name,
@@ -229,11 +231,12 @@ fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
             "usual, N times one unit",
         ]
     );
-    // The figure omits unmeasured points, and measured points have intervals.
+    // The figure omits points that were not measured. Measured points have intervals.
     assert_eq!(series[0].y.len(), 5);
     assert!(series[0].y_ci.iter().all(Option::is_some));
     assert_eq!(series[1].y, [Some(10_000.0), Some(80_000.0)]);
-    // A line begins at the first measured point: on two sockets, with three units on each.
+    // A line begins at the first measured point. On two sockets, this point has three units on
+    // each.
     let XValues::Numbers(units) = &series[3].x else {
         panic!("{:?}", series[3].x);
     };
@@ -263,11 +266,11 @@ fn loads_are_apart_and_uneven_sockets_have_their_own_line() {
         let found = all.iter().find(|of| of.name.ends_with(name));
         found.map(|of| of.y.len())
     };
-    // Two points are on two sockets: the line goes from one to the other.
+    // Two points are on two sockets, so the line goes from one to the other.
     assert_eq!(line(&charts[0], "2 sockets"), Some(2));
-    // One point is on two sockets, and one point gives no line.
+    // Only one point is on two sockets, so there is no line.
     assert_eq!(line(&charts[2], "2 sockets"), None);
-    // No curve is best, so the figure shows the curve that predicts best.
+    // No curve is the best, so the figure shows the curve that predicts best.
     assert!(line(&charts[1], "the Universal Scalability Law").is_some());
 }
 
@@ -294,7 +297,7 @@ fn numbers_and_names_that_make_no_sense_are_shown_as_they_are() {
     odd.sockets = u32::MAX;
     odd.points[1].split = Some(Vec::new());
     odd.points[0].units = 0;
-    // A model with the wrong number of coefficients.
+    // The model has the wrong number of coefficients.
     odd.fits[2].coefficients.truncate(1);
     odd.fits[1].best = true;
     let view = run(vec![odd, ScaleUpRecord::default()]);

@@ -1,10 +1,10 @@
-//! Tests with planted losses: the first sentences must describe them.
+//! Tests that the first sentences describe planted losses.
 
 use super::*;
 use measure::WriteMismatch;
 use store::record::{RuleOutcome, RuleRecord, ViolationRecord};
 
-/// A trial with this result of V14.
+/// Returns a trial with this outcome of V14.
 fn trial(block: usize, result: RuleOutcome) -> TrialFinding {
     TrialFinding {
         index: block,
@@ -57,7 +57,7 @@ fn lost_rows_are_counted_and_the_first_are_named() {
         ]
     );
     assert_eq!(first_row(&all).map(|one| one.row), Some(3));
-    // Only the trials that lost rows are named.
+    // The sentence names only the trials that lost rows.
     let mixed = ReadBackRecord {
         rows: 100,
         wrong: 1,
@@ -83,7 +83,7 @@ fn lost_rows_are_counted_and_the_first_are_named() {
 fn an_allowed_loss_is_not_an_alarm_and_a_forbidden_one_is() {
     let allowed = with_rows(0, RuleOutcome::Pass, lost(PromiseKind::None));
     assert_eq!(against(&[allowed]), Vec::<String>::new());
-    // The live reads of such a trial may differ, too.
+    // The reads during the window of such a trial may also differ.
     let mut both = with_rows(0, RuleOutcome::Warn, lost(PromiseKind::None));
     (both.verify.checked, both.verify.stale) = (10, 2);
     assert_eq!(against(&[both]), Vec::<String>::new());
@@ -113,7 +113,7 @@ fn reads_that_differ_are_said_where_no_row_was_read_back() {
              value (rows 8 and 3 more)."
         ]
     );
-    // The consistency level allows it.
+    // The consistency level allows this difference.
     let weak = TrialFinding {
         rules: trial(0, RuleOutcome::Warn).rules,
         ..read

@@ -1,10 +1,10 @@
-//! Tests the sentences for faults of known effect.
+//! Tests the sentences about faults with known effects.
 
 use super::*;
 use store::record::{Dip, ReturnTime, Returns};
 
-/// A fault of node2 that took this share of throughput, with 40 s of the window left after the
-/// healing. Throughput was back after `back_s` seconds, or not at all.
+/// Returns a fault of node2 that lowered throughput by this share, with 40 s of the window left
+/// after the healing. Throughput was normal again after `back_s` seconds, or not at all.
 fn fault(depth: f64, back_s: Option<f64>, failed: u64) -> FaultRecord {
     let errors = [("overloaded".to_owned(), failed)];
     let back = ReturnTime {
@@ -40,7 +40,7 @@ fn fault(depth: f64, back_s: Option<f64>, failed: u64) -> FaultRecord {
     }
 }
 
-/// Adds p99 before and during the fault, ms.
+/// Adds p99 before and during the fault, in ms.
 fn slowed(one: FaultRecord, [before, during]: [f64; 2]) -> FaultRecord {
     let mut one = one;
     let found = one.recovery.as_mut().unwrap();
@@ -91,8 +91,8 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
     );
 }
 
-/// Four faults at a rate: a sentence about throughput alone reported a normal state, although p99
-/// was not normal.
+/// Four faults at a fixed rate. In an earlier version, a sentence about throughput alone reported a
+/// normal state, although p99 was not normal.
 #[test]
 fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
     let mut faults = vec![
@@ -148,7 +148,8 @@ fn full_recovery_is_stated_only_if_every_fault_recovered() {
     );
 }
 
-/// One of five trials that were read back had no fault, and its rows were omitted of the sum.
+/// cassay read back the rows of several trials, of which one had no fault. In an earlier version,
+/// the rows of that trial were missing from the sum.
 #[test]
 fn all_rows_that_were_read_back_are_counted() {
     let read = || store::record::ReadBackRecord {

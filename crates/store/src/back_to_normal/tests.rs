@@ -1,10 +1,10 @@
-//! Tests faults that end before, at and after the end of the window, and their descriptions.
+//! Tests faults that end before, at or after the end of the window, and their descriptions.
 
 use super::*;
 use crate::record::{ReturnTime, StretchRecord};
 
-/// A fault of node2, injected 20 s into a window of 75 s and healed after 20 s. All nodes were up
-/// at `whole_s`. Throughput fell, and was normal again at `back_s`.
+/// Returns a fault of node2, injected 20 s into a window of 75 s and healed after 20 s. All nodes
+/// were up at `whole_s`. Throughput fell, and was normal again at `back_s`.
 fn fault(whole_s: Option<f64>, back_s: Option<f64>) -> FaultRecord {
     let back = |since_s: f64| ReturnTime {
         left_s: Some(1.0),
@@ -67,7 +67,8 @@ fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
     assert!(words(&next).unwrap().contains("after the next fault began"));
 }
 
-/// The two sentences that contradicted each other: throughput was normal, and p99 was not.
+/// An earlier report contained two contradictory sentences: everything was normal, and p99 was not.
+/// Here, throughput is normal and p99 is not.
 #[test]
 fn all_is_normal_only_if_throughput_and_p99_are() {
     let mut one = fault(Some(44.0), Some(3.0));

@@ -1,23 +1,24 @@
 //! Decodes a histogram in a log (HdrHistogram's V2, compressed by zlib), bucket by bucket.
 //!
-//! A histogram begins with a cookie and a length. The compressed rest has a header of 40 bytes and
-//! the counts, as zigzag numbers of seven bits a byte. A negative number is a run of empty buckets.
-//! The library decodes other layouts and other bounds.
+//! A histogram begins with a cookie and a length. The compressed content has a header of 40 bytes,
+//! followed by the counts as zigzag numbers of seven bits a byte. A negative number stands for that
+//! many empty buckets. Histograms of another layout or with other bounds are left to the library.
 
 use crate::buckets::BucketCount;
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// Cookies of a compressed histogram, and of its content.
+/// Cookie of a compressed histogram, and cookie of its content.
 const PACKED: u32 = 0x1c84_9314;
 const PLAIN: u32 = 0x1c84_9313;
 /// Number of bytes before the compressed part.
 const OUTER_BYTES: usize = 8;
-/// Size of the header: cookie, length, offset, digits, lowest and highest value, ratio.
+/// Size of the header, which contains the cookie, length, offset, digits, lowest and highest value,
+/// and ratio.
 const HEADER_BYTES: usize = 40;
-/// Maximum number of bytes. A full histogram with cassay's bounds has fewer: 45,056 buckets of at
-/// most 9 bytes.
+/// Maximum number of bytes of the content. A full histogram with cassay's bounds has fewer: 45,056
+/// buckets of at most 9 bytes.
 const BYTES_MAX: usize = 1 << 19;
-/// Maximum number of buckets. A histogram of 64-bit values at three digits has fewer.
+/// Maximum number of buckets. A histogram of 64-bit values at three digits has fewer buckets.
 const BUCKETS_MAX: u64 = 64 << 10;
 
 /// Reusable buffers for decoding.
@@ -38,16 +39,16 @@ impl Default for V2Room {
 }
 
 impl V2Room {
-    /// Returns the buckets with values of an encoded histogram, in ascending order. `None` if the
-    /// library has to decode it.
+    /// Returns the buckets of an encoded histogram that contain values, in ascending order. `None`
+    /// if the library has to decode the histogram.
     pub(super) fn buckets(&mut self, encoded: &[u8]) -> Option<&[BucketCount]> {
         let (outer, packed) = encoded.split_at_checked(OUTER_BYTES)?;
         if number(outer, 0)? != PACKED {
             return None;
         }
         self.inflate.reset(true);
-        // It decompresses into a slice, because the spare capacity of a vector would be zeroed
-        // again for every histogram.
+        // The content is decompressed into a slice, because the spare capacity of a vector would be
+        // zeroed again for every histogram.
         let done = self.inflate.decompress(packed, &mut self.bytes, FlushDecompress::Finish);
         if !matches!(done, Ok(Status::StreamEnd)) {
             return None;
@@ -91,12 +92,12 @@ fn counted(bytes: &[u8], held: &mut Vec<BucketCount>) -> Option<()> {
         }
         bucket += 1;
     }
-    // Sums over kinds must also fit.
+    // The sum over several kinds must fit as well.
     (total < u64::MAX / 1024).then_some(())
 }
 
-/// Returns the next number. The inner `None` is the end. The outer `None` means that the data is
-/// truncated.
+/// Returns the next number. The inner value is `None` at the end. The outer value is `None` if the
+/// data is truncated.
 fn zigzag(bytes: &mut std::slice::Iter<'_, u8>) -> Option<Option<i64>> {
     let Some(first) = bytes.next() else {
         return Some(None);
@@ -104,7 +105,7 @@ fn zigzag(bytes: &mut std::slice::Iter<'_, u8>) -> Option<Option<i64>> {
     let (mut value, mut byte, mut shift) = (u64::from(first & 0x7f), *first, 7);
     while byte & 0x80 != 0 {
         byte = *bytes.next()?;
-        // The ninth byte contains eight bits of the number.
+        // The ninth byte contains eight bits of the number instead of seven.
         if shift == 56 {
             value |= u64::from(byte) << shift;
             break;

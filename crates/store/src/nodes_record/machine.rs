@@ -1,18 +1,19 @@
 //! Records of a machine and of the placement of processes on it, for `nodes.json`.
 //!
-//! Every set of CPUs or of NUMA nodes is a list in the kernel's format (`0-3,8`). A machine of 384
-//! threads therefore takes some kilobytes. CPUs and nodes have the numbers of the OS.
+//! Every set of CPUs or of NUMA nodes is a list in the kernel's format (`0-3,8`). So the record of
+//! a machine with 384 threads takes only some kilobytes. CPUs and nodes have the numbers of the OS.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum of the numbers that are read. The kernel itself is built for at most 8192 CPUs.
+/// Largest number that is read in a list of CPUs or NUMA nodes. The kernel itself is built for at
+/// most 8192 CPUs.
 const NUMBERS_MAX: u32 = 8192;
 
 /// Topology of a machine. The shares of its CPU time are in [`crate::record::MachineRecord`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineTopologyRecord {
-    /// Hosts on this machine. There are several if they are simulated hosts on one machine.
+    /// Hosts on this machine. There are several if they are simulated.
     #[serde(default)]
     pub hosts: Vec<MachineHostRecord>,
     /// Description of the source of the information.
@@ -21,32 +22,32 @@ pub struct MachineTopologyRecord {
     /// Physical sockets.
     #[serde(default)]
     pub packages: Vec<PackageRecord>,
-    /// Dies. If they are unknown, one for each package.
+    /// Dies of the machine. If the dies are unknown, each package counts as one die.
     #[serde(default)]
     pub dies: Vec<DieRecord>,
     /// NUMA nodes, including those without CPUs.
     #[serde(default)]
     pub numa_nodes: Vec<NumaNodeRecord>,
-    /// Groups of cores that share an L3, or a substitute.
+    /// Groups of cores that share an L3 cache, or a substitute if the caches are unknown.
     #[serde(default)]
     pub l3: Vec<L3Record>,
-    /// CPUs of each core, in the order of its threads.
+    /// CPUs of each core, in the order of the core's threads.
     #[serde(default)]
     pub cores: Vec<String>,
-    /// CPUs of each kind of core (`performance`, `efficiency`). Empty if all are of one kind.
+    /// CPUs of each kind of core (`performance`, `efficiency`). Empty if all cores are of one kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, String>,
-    /// CPUs that exist but are not online. Their place is unknown.
+    /// CPUs that exist but are not online. Their location is unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub offline: String,
-    /// Distances between the NUMA nodes, in their order here; 10 means local, and 0 unknown. Empty
-    /// if the machine states none.
+    /// Distances between the NUMA nodes, in the order of the nodes in this record; 10 means local,
+    /// and 0 unknown. Empty if the machine does not state distances.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<Vec<u32>>,
     /// Network cards and drives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceRecord>,
-    /// Missing or odd information, and the assumptions made instead, with a sentence for each.
+    /// Missing or odd information, and the assumptions made instead. One sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -54,12 +55,12 @@ pub struct MachineTopologyRecord {
 /// Part of a machine that a host may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineHostRecord {
-    /// Name of the host: `host1`, `this machine`.
+    /// Name of the host, such as `host1` or `this machine`.
     pub name: String,
-    /// CPUs that are online and that its processes may use.
+    /// CPUs that are online and that processes of the host may use.
     #[serde(default)]
     pub cpus: String,
-    /// NUMA nodes whose memory they may use.
+    /// NUMA nodes whose memory processes of the host may use.
     #[serde(default)]
     pub mems: String,
 }
@@ -67,117 +68,117 @@ pub struct MachineHostRecord {
 /// A physical socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageRecord {
-    /// Number that the firmware gives it, if any.
+    /// Number that the firmware assigns to the package, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os: Option<u32>,
-    /// Its CPUs that are online.
+    /// CPUs of the package that are online.
     pub cpus: String,
 }
 
-/// A die.
+/// A die of a package.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DieRecord {
-    /// Index of its package in the list of packages.
+    /// Index of the die's package in the list of packages.
     pub package: usize,
-    /// Its CPUs that are online.
+    /// CPUs of the die that are online.
     pub cpus: String,
 }
 
 /// A NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumaNodeRecord {
-    /// Number of the node.
+    /// Number of the NUMA node.
     pub os: u32,
-    /// Its CPUs that are online; empty for a node with memory only.
+    /// CPUs of the node that are online. Empty for a node that only has memory.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cpus: String,
-    /// Its memory, bytes. `None` if unknown.
+    /// Memory of the node, bytes. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Kind of its memory, if known: `HBM`, `CXL`.
+    /// Kind of the node's memory, if known: `HBM` or `CXL`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
 }
 
-/// Cores that share an L3.
+/// Cores that share an L3 cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct L3Record {
-    /// Its CPUs that are online. They may be of several NUMA nodes.
+    /// CPUs of the group that are online. They may belong to several NUMA nodes.
     pub cpus: String,
-    /// Its size, bytes, if known.
+    /// Size of the cache in bytes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// True if this cache exists. Without it, the cores of a NUMA node are a substitute.
+    /// True if this cache exists. Otherwise, the cores of a NUMA node are used as a substitute.
     pub is_real: bool,
 }
 
-/// A device and its location.
+/// A device of the machine, with its location.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceRecord {
-    /// Kind of the device: `network`, `nvme`, `block`.
+    /// Kind of the device: `network`, `nvme` or `block`.
     pub kind: String,
-    /// Name of the device: `eth0`, `nvme0n1`.
+    /// Name of the device, such as `eth0` or `nvme0n1`.
     pub name: String,
-    /// Number of the nearest NUMA node. `None` if unknown.
+    /// Number of the NUMA node nearest to the device. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
 }
 
-/// Place where a node or the client ran.
+/// Placement of a node or of the client on a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacementRecord {
     /// Name of the node, or `client`.
     pub who: String,
-    /// Name of its host, as in [`MachineTopologyRecord::hosts`]. A process outside the simulated
-    /// hosts of a machine is on `this machine`.
+    /// Name of its host, as in [`MachineTopologyRecord::hosts`]. If a process runs on the machine
+    /// but outside the simulated hosts, the name is `this machine`.
     pub host: String,
-    /// CPUs that its threads may run on: `0-3,8`.
+    /// CPUs on which threads of the process may run, such as `0-3,8`.
     pub cpus: String,
-    /// NUMA nodes that its memory may come from. Empty if unknown.
+    /// NUMA nodes from which the memory of the process may come. Empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mems: String,
-    /// Number of its threads.
+    /// Number of threads of the process.
     #[serde(default)]
     pub threads: usize,
-    /// Its resident memory, bytes, by NUMA node. Empty if unknown.
+    /// Resident memory of the process by NUMA node, bytes. Empty if unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resident_bytes: BTreeMap<u32, u64>,
     /// Topology keyword of the variant: `none`, `auto`, `pinned`, `one-socket-per-vcpu`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topology: String,
-    /// Remarks on the place, with a sentence for each.
+    /// Remarks on the placement, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl PlacementRecord {
-    /// Name of the client in `who`.
+    /// Name of the client in the field `who`.
     pub const CLIENT: &'static str = "client";
 
-    /// Returns true if this is the place of the client.
+    /// Returns true if this is the placement of the client.
     pub fn is_client(&self) -> bool {
         self.who == PlacementRecord::CLIENT
     }
 }
 
-/// Part of a machine that its nodes ran on.
+/// Part of a machine on which its nodes ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartRecord {
     /// Unit of the counts: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Number of units in use on each socket that has any, in order.
+    /// Number of units in use on each socket that has any in use, in order.
     pub split: Vec<u32>,
     /// Number of units that fill one socket of the machine.
     pub units_per_socket: u32,
     /// Number of sockets of the machine.
     pub sockets: u32,
-    /// True if the client ran on CPUs of the nodes.
+    /// True if the client ran on the same CPUs as the nodes.
     #[serde(default)]
     pub client_shares: bool,
 }
 
-/// Returns the numbers in a list of the kernel. Leaves out malformed parts, so that a record with
-/// an odd list can still be shown.
+/// Returns the numbers in a list of the kernel. Leaves out malformed entries, so that a record with
+/// such a list can still be shown.
 pub fn numbers_of(list: &str) -> BTreeSet<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

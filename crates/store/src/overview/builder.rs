@@ -10,21 +10,21 @@ use crate::record::{FORMAT, IntervalRecord, SampleRecord};
 use measure::Bins;
 use std::collections::BTreeMap;
 
-/// Maximum number of places for the series of a trial. A screen shows only a few hundred of them.
-/// Up to 17 minutes, a place is a second.
+/// Maximum number of bins for the series of a trial, because a screen shows only a few hundred of
+/// them. In trials of up to 17 minutes, a bin is one second.
 const COURSE_MAX: usize = 1024;
-/// Maximum number of places for a series of a probe, which takes 37 kB of memory. Up to 8 minutes,
-/// a place is a second.
+/// Maximum number of bins for a series of a probe, which takes 37 kB of memory. In trials of up to
+/// 8 minutes, a bin is one second.
 const SERIES_MAX: usize = 512;
 /// Probe that measures how much CPU time other programs use.
 const OTHERS: &str = "others";
 
-/// Data of a trial up to now.
+/// Summary of the lines that were written so far.
 #[derive(Debug, Default)]
 pub(crate) struct OverviewBuilder {
-    /// Figures by kind, in the order of the lines, then by name.
+    /// Figures by kind of operation, in the order of the lines, then by name.
     kinds: Vec<(String, BTreeMap<String, Bins>)>,
-    /// Series by probe, name and place.
+    /// Series by probe, name, and node or host.
     series: BTreeMap<String, BTreeMap<String, BTreeMap<String, Series>>>,
 }
 
@@ -100,7 +100,8 @@ impl OverviewBuilder {
         &mut self.kinds[at].1
     }
 
-    /// Returns the records, with the figures of the probes in `window`, in seconds.
+    /// Returns the records. `window` is the measured window in seconds, to which the sums of the
+    /// probes' series are limited.
     pub(crate) fn records(
         &self,
         window: Option<[f64; 2]>,
@@ -160,8 +161,7 @@ fn widened(bins: &Bins, width_s: f64) -> Bins {
     bins
 }
 
-/// Returns the number and the sum of the readings in the stretches whose middle is in the window.
-/// For a stretch with one reading, the sum is that reading.
+/// Returns the number and the sum of the readings in the bins whose middle is in the window.
 fn in_window(bins: &Bins, window: Option<[f64; 2]>) -> (u64, f64) {
     let Some([from, to]) = window else {
         return (0, 0.0);

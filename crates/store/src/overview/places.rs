@@ -1,4 +1,4 @@
-//! Packs the places of a series: four 32-bit floats each, little-endian, in base64.
+//! Packs the bins of a series as four 32-bit floats each, little-endian, in base64.
 //!
 //! Decimal digits would take twice the space, and ten times the time to read. A report of 200
 //! trials reads about ten million numbers.
@@ -8,18 +8,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use measure::{Bin, Bins};
 
-/// Values in one stretch of time.
+/// Values in one bin of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OverviewBin {
-    /// Number of values. If it is 0, the other fields do not count.
+    /// Number of values. If it is 0, the other fields have no meaning.
     pub count: u64,
     /// Mean of the values.
     pub mean: f64,
-    /// Smallest and largest value, in order of time.
+    /// Smallest and largest value, in the order in which they occurred.
     pub ends: [f64; 2],
 }
 
-/// Number of floats in a place.
+/// Number of floats in a packed bin.
 const FLOATS: usize = 4;
 /// Number of bytes in a float.
 const FLOAT_BYTES: usize = 4;
@@ -53,7 +53,7 @@ impl OverviewBin {
         self.ends[0].max(self.ends[1])
     }
 
-    /// Joins neighbours to one place.
+    /// Joins neighbouring bins to one bin.
     pub(super) fn joined(places: &[OverviewBin]) -> OverviewBin {
         let mut places = places.iter().filter(|place| place.count > 0);
         let Some(first) = places.next() else {
@@ -63,7 +63,7 @@ impl OverviewBin {
             let count = all.count.saturating_add(next.count);
             let (low, high) = (all.min().min(next.min()), all.max().max(next.max()));
             let ends = [all.ends[0], all.ends[1], next.ends[0], next.ends[1]];
-            // Extreme that came first.
+            // The extreme that occurred first also comes first in `ends`.
             let is_low_first = ends.iter().find(|end| **end == low || **end == high) == Some(&low);
             OverviewBin {
                 count,
@@ -91,7 +91,7 @@ pub(super) fn pack(bins: &Bins) -> String {
     BASE64.encode(bytes)
 }
 
-/// Unpacks them.
+/// Unpacks the bins of a series.
 pub(super) fn unpack(packed: &str) -> Result<Vec<OverviewBin>> {
     let bytes = BASE64.decode(packed).context("they are not base64")?;
     let (places, rest) = bytes.as_chunks::<{ FLOATS * FLOAT_BYTES }>();

@@ -1,4 +1,4 @@
-//! Tests overviews, which are written together with their lines.
+//! Tests overviews, which are written at the same time as the lines that they summarize.
 
 use super::*;
 use crate::record::{
@@ -8,9 +8,9 @@ use crate::{HistogramKind, Run, RunWriter, WindowHistograms, convert};
 use measure::{Interval, KindInterval, Outcome};
 use std::path::{Path, PathBuf};
 
-/// Number of seconds of a trial, which is larger than the number of places.
+/// Length of the trial in seconds. It is larger than the number of bins.
 const SECONDS: u64 = 1_100;
-/// Times of the only slow second, and of the only high reading.
+/// Time of the only slow second, which is also the time of the only high reading.
 const SLOW_S: u64 = 834;
 
 fn interval(index: u64) -> Interval {
@@ -101,7 +101,7 @@ fn the_overview_equals_its_lines_and_keeps_the_one_slow_second() {
     assert_eq!((lines.len(), series.len()), (1, 1));
     assert_eq!(lines[0].places, series[0].places);
 
-    // Only the exact time of a value within its stretch is lost.
+    // A bin does not contain the exact time of a value. All other information is kept.
     let of_window = &written.series[0];
     let sum: f64 = (0..SECONDS).map(|second| sample(second).value).sum();
     assert_eq!((of_window.count, of_window.sum), (SECONDS, sum));
@@ -160,7 +160,7 @@ fn the_windows_histograms_are_what_the_logs_add_up_to() {
     }
 }
 
-/// The comparison of all bytes of a day's lines took longer than a page may take.
+/// Comparing every byte of the lines of a day took longer than a page may take.
 #[test]
 fn a_long_run_is_verified_byte_by_byte_except_unshown_lines() {
     let folder = tempfile::tempdir().unwrap();
@@ -177,7 +177,7 @@ fn a_long_run_is_verified_byte_by_byte_except_unshown_lines() {
     assert!(opened.is_long);
     assert!(opened.notes.iter().any(|note| note.contains("only the lengths")));
     assert_eq!(Run::salvage(&path).unwrap().damages.len(), 1);
-    // This is detected when the file is read.
+    // This damage is detected when the file is read.
     flip("series.ndjson");
     let trial = Run::open(&path).unwrap().trial(0).unwrap().unwrap();
     let error = trial.series().unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Raw lines of a run: their total size, and the extent of their verification.
+//! Raw lines of a run: their total size, and the extent to which they are verified.
 
 use crate::file;
 use crate::file_digests::{self, Depth, Sums};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 /// Size of raw lines above which a run is long, bytes. Two cores verify and read this many bytes in
-/// two seconds. A node with all its probes writes them in half an hour.
+/// two seconds. A node with all probes writes this much in half an hour.
 const RAW_BYTES_MAX: u64 = 100 << 20;
 
 /// The raw lines of a run.
@@ -21,7 +21,8 @@ pub(super) struct Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// Sums up the raw lines of all trials. `sums` has the checksums of the trials that have ended.
+    /// Sums up the raw lines of all trials. `sums` contains the checksums of the trials that have
+    /// ended.
     pub(super) fn read(run: &Path, plan: &PlanRecord, sums: &'a Sums) -> Result<Raw<'a>> {
         let known = sums.iter().filter(|(path, _)| {
             let inner = inner_of(path);
@@ -46,9 +47,9 @@ impl<'a> Raw<'a> {
         self.bytes > RAW_BYTES_MAX
     }
 
-    /// Returns the extent of the verification of a file when the run is opened. The page of a long
-    /// run does not use the raw lines of a trial that has an overview. The series of the overview
-    /// are verified when they are read.
+    /// Returns the extent to which a file is verified when the run is opened. For a trial with an
+    /// overview, the page of a long run does not use the raw lines. The series of the overview are
+    /// verified when they are read.
     pub(super) fn depth(&self, of_run: Depth, path: &str) -> Depth {
         let is_unshown = inner_of(path).is_some_and(|(slug, inner)| {
             let overview = ledger::prefix(slug) + file::OVERVIEW;
@@ -61,7 +62,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Returns a remark on the run, if it is long.
+    /// Returns a remark for the run, if the run is long.
     pub(super) fn note(&self, depth: Depth) -> Option<String> {
         (depth == Depth::Shown && self.is_long()).then(|| {
             format!(
@@ -74,14 +75,14 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Returns true if a file in the folder of a trial holds raw lines.
+/// Returns true if a file in the folder of a trial contains raw lines.
 fn is_raw(inner: &str) -> bool {
     let is_log = inner.ends_with(".hlog") && inner != file::WINDOW;
     let is_probe = inner.strip_prefix(file::PROBES);
     is_log || is_probe.is_some_and(|rest| rest.starts_with('/')) || inner == file::INTERVALS
 }
 
-/// Returns the folder of a trial and the path within it, for a file of a trial.
+/// Returns the trial's folder and the path within that folder, for a file of a trial.
 fn inner_of(path: &str) -> Option<(&str, &str)> {
     let rest = path.strip_prefix(file::TRIALS)?.strip_prefix('/')?;
     rest.split_once('/')

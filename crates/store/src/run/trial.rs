@@ -15,24 +15,24 @@ use measure::{Histogram, Times};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Histograms of an operation kind.
+/// Kind of the histograms of operations in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistogramKind {
-    /// Successes from the intended start, and [`HistogramKind::LatencyCensored`].
+    /// Latency of successes since the intended start, including [`HistogramKind::LatencyCensored`].
     Latency,
-    /// Successes from the send, and [`HistogramKind::ServiceCensored`].
+    /// Service time of successes since the send, including [`HistogramKind::ServiceCensored`].
     Service,
-    /// Failures, from the intended start.
+    /// Latency of failures since the intended start.
     Errors,
-    /// Operations that were not followed to their ends, from the intended start. These are lower
-    /// bounds.
+    /// Lower bounds of latency since the intended start, of operations that the client stopped
+    /// following.
     LatencyCensored,
-    /// The same operations, from the send.
+    /// Lower bounds of service time since the send, of the same operations.
     ServiceCensored,
 }
 
 impl HistogramKind {
-    /// All kinds, in the order in which they are written.
+    /// All kinds of histograms, in the order in which they are written.
     pub(crate) const ALL: [HistogramKind; 5] = [
         HistogramKind::Latency,
         HistogramKind::Service,
@@ -69,15 +69,15 @@ pub struct Trial {
     pub path: PathBuf,
     /// Resolved configuration of the trial.
     pub record: TrialRecord,
-    /// Names of the probes that belong to the run. `None` accepts all.
+    /// Names of the probes that belong to the run. With `None`, all probes are accepted.
     pub(super) probes: Option<BTreeSet<String>>,
     /// Checksum of `series.ndjson`, if the trial has an overview.
     pub(super) series: Option<FileSum>,
 }
 
 impl Trial {
-    /// Returns a trial in a folder without verifying it, for its writer and for tests. For a run,
-    /// [`super::Run::trials`] returns verified trials.
+    /// Returns a trial in a folder without verifying it. This is only for its writer and for tests:
+    /// for a run, [`super::Run::trials`] returns verified trials.
     pub fn unverified(path: PathBuf, record: TrialRecord) -> Trial {
         Trial {
             path,
@@ -118,8 +118,8 @@ impl Trial {
         Lines::open(&name.in_folder(&self.path.join(file::PROBES)))
     }
 
-    /// Returns the overview. `None` for trials that have not ended, or that are from an earlier
-    /// version.
+    /// Returns the overview. `None` for trials that have not ended, and for trials of earlier
+    /// versions.
     pub fn overview(&self) -> Result<Option<OverviewRecord>> {
         let path = self.path.join(file::OVERVIEW);
         self.series.as_ref().map(|_| read_json(&path)).transpose()
@@ -128,7 +128,7 @@ impl Trial {
     /// Returns the series of the overview, one at a time.
     ///
     /// # Errors
-    /// The places are damaged, or cannot be read.
+    /// The bins are damaged, or cannot be read.
     pub fn series(&self) -> Result<Lines<SeriesPlacesRecord>> {
         let expected = self.series.as_ref();
         let damage =
@@ -147,8 +147,8 @@ impl Trial {
     }
 
     /// Computes the overview and its series from the raw lines, in constant memory. Skips probes in
-    /// `known`, and reads the lines of intervals only if `known` is `None`. `window` is the
-    /// measured window, in seconds.
+    /// `known`. Reads the lines of intervals only if `known` is `None`. `window` is the measured
+    /// window, in seconds.
     ///
     /// # Errors
     /// A line is damaged.
@@ -187,8 +187,8 @@ impl Trial {
         hlog::merged(&self.log_path(which), &tag_of(phase, kind), None)
     }
 
-    /// Returns the latencies of `kind` over the whole of `phase`. They count from the intended
-    /// start or, with `service`, from the send. Runs of earlier versions have no lower bounds.
+    /// Returns the latencies of `kind` over the whole of `phase`. With `service`, they count from
+    /// the send, otherwise from the intended start. Runs of earlier versions have no lower bounds.
     pub fn times(&self, service: bool, phase: &str, kind: &str) -> Result<Times> {
         let (all, censored) = logs_of(service);
         Ok(Times::from_logs(
@@ -203,21 +203,21 @@ impl Trial {
         self.path.join(which.file_name())
     }
 
-    /// Returns the lines of the log, one at a time. Each is an interval and a tag (see
+    /// Returns the lines of the log, one at a time. Each line contains an interval and a tag (see
     /// [`hlog::Entry`]).
     pub fn log(&self, which: HistogramKind) -> Result<HlogReader> {
         HlogReader::open(&self.log_path(which))
     }
 
-    /// Merges all kinds of each interval, one interval at a time. Latencies count from the intended
-    /// start or, with `service`, from the send. `parts` are kinds that are parts of other
-    /// operations.
+    /// Merges all kinds of operations of each interval, one interval at a time. With `service`,
+    /// latencies count from the send, otherwise from the intended start. `parts` contains kinds
+    /// that are parts of other operations.
     pub fn together(&self, service: bool, parts: &[String]) -> Result<MergedKinds> {
         let (all, censored) = logs_of(service);
         Ok(MergedKinds::new(self.log(all)?, self.log(censored)?, parts))
     }
 
-    /// Returns the start line in the form of the histogram logs, ns since 1970, to the millisecond.
+    /// Returns the start line as in the histogram logs, ns since 1970, rounded to the millisecond.
     /// `None` if the trial has no records yet.
     pub fn start_unix_ns(&self) -> Result<Option<u64>> {
         let mut log = self.log(HistogramKind::Latency)?;

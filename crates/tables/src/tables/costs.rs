@@ -8,20 +8,20 @@ use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::{CostKind, CostRecord, PointRecord};
 
-/// Cost of a trial.
+/// Row of the table of trials: one cost of one trial.
 pub(super) struct CostRow {
     head: Head,
     cost: CostKind,
     value: f64,
 }
 
-/// Cost of a point.
+/// Row of the table of points: one cost at one point.
 pub(super) struct PointCostRow<'r> {
     point: &'r PointRecord,
     cost: &'r CostRecord,
 }
 
-/// Meaning of the name column; the name contains the unit of the value.
+/// Description of the column of names. A name contains the unit of the value.
 const NAME: &str =
     "Name of the cost, with its unit: `server_cpu_ms_per_op`, `disk_bytes_per_row`, ….";
 

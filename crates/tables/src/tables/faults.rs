@@ -8,7 +8,7 @@ use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::FaultRecord;
 
-/// Fault of a trial.
+/// Row of the table: one fault of a trial.
 pub(super) struct FaultRow<'r> {
     head: Head,
     fault: &'r FaultRecord,

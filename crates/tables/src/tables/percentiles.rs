@@ -11,12 +11,13 @@ use measure::Times;
 use store::record::TrialFinding;
 use store::{HistogramKind, Trial, WindowHistograms};
 
-/// Values per halving of the distance to 1: about a hundred for a million operations.
+/// Number of values for each halving of the distance to 1. A million operations result in about a
+/// hundred values.
 const TICKS: u32 = 5;
 /// Nanoseconds in a millisecond.
 const MS_NS: f64 = 1e6;
 
-/// Point of a curve.
+/// Point of a percentile curve.
 pub(super) struct PercentileRow {
     head: Head,
     kind: String,

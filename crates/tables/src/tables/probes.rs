@@ -1,7 +1,7 @@
 //! `probes`: readings of hosts, processes, JVMs and the database, one per row.
 //!
-//! A day of three nodes has fifty million readings. For a long run, a row is therefore a period
-//! that the run stores for its page: its mean, its smallest and its largest value.
+//! A day of three nodes has fifty million readings. So in a long run, a row is one of the periods
+//! that the run stores for its page, with the mean, the smallest and the largest value.
 
 use super::run_input::Source;
 use crate::column::Table;
@@ -13,13 +13,13 @@ use std::rc::Rc;
 use store::record::SampleRecord;
 use store::{SeriesPlacesRecord, Trial};
 
-/// Reading, or the readings of a stretch of time.
+/// A single reading, or a summary of all readings in a period.
 pub(super) struct ProbeRow {
     head: Rc<Head>,
     t_s: f64,
-    /// Length of the stretch, s; `None` for a single reading.
+    /// Length of the period, s. `None` for a single reading.
     length_s: Option<f64>,
-    /// Series of the reading, shared by all of its rows.
+    /// Series of the reading, which all rows of the series share.
     series: Rc<Series>,
     readings: u64,
     mean: f64,

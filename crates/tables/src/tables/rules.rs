@@ -8,7 +8,7 @@ use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::{MeasurementRecord, RuleRecord};
 
-/// Number of a rule, or a rule without numbers.
+/// Row of the table: one number of a rule, or a rule without numbers.
 pub(super) struct RuleRow<'r> {
     head: Head,
     rule: &'r RuleRecord,

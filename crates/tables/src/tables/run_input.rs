@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use store::record::TrialFinding;
 use store::{Run, Trial};
 
-/// Source data of all tables.
+/// Data from which all tables are built.
 pub(super) struct Source<'a> {
     pub(super) run: &'a Run,
-    /// Trials that have left records, in the plan's order.
+    /// Trials that wrote records, in the plan's order.
     pub(super) trials: &'a [Trial],
     /// Findings of the trials that have ended, by number.
     pub(super) findings: &'a BTreeMap<usize, TrialFinding>,

@@ -1,8 +1,9 @@
 //! `seconds` and `client`: the course of every trial by interval (one second), and the figures of
-//! the instrument.
+//! the client itself.
 //!
 //! The figures of each kind are in the interval lines. Those of all kinds together come from the
-//! histogram logs. A thread for each of the two clocks reads a log in parallel with the lines.
+//! histogram logs. A separate thread for each of the two clocks reads a log in parallel with the
+//! lines.
 
 use super::run_input::Source;
 use crate::column::Table;
@@ -19,14 +20,15 @@ use std::thread;
 use store::Trial;
 use store::record::{ClientIntervalRecord, QuantilesRecord};
 
-/// Name of the row for all kinds together.
+/// Name in the rows for all kinds together.
 pub(super) const ALL: &str = "all";
-/// Intervals that a log may be read ahead of the lines.
+/// Number of intervals by which reading a log may be ahead of reading the lines.
 const AHEAD: usize = 256;
-/// Maximum difference between the begins of an interval in its two files, s: one has three digits.
+/// Maximum difference between the start times of an interval in the two files, s. One of the files
+/// rounds times to three decimals.
 const SAME_S: f64 = 0.0011;
 
-/// Time of an interval.
+/// Trial, start, length and phase of an interval.
 #[derive(Clone, Debug)]
 struct IntervalTime {
     head: Rc<Head>,
@@ -35,7 +37,7 @@ struct IntervalTime {
     phase: String,
 }
 
-/// Interval of a kind, or of all kinds.
+/// Row of `seconds`: one kind, or all kinds, in one interval.
 pub(super) struct SecondRow {
     when: IntervalTime,
     kind: String,
@@ -45,13 +47,13 @@ pub(super) struct SecondRow {
     service: Option<QuantilesRecord>,
 }
 
-/// Interval of the instrument.
+/// Row of `client`: the figures of the client itself in one interval.
 pub(super) struct ClientRow {
     when: IntervalTime,
     client: ClientIntervalRecord,
 }
 
-/// Adds the columns that both tables have.
+/// Adds the columns about time that both tables have.
 fn interval<'r, R: 'r>(
     table: Table<'r, R>,
     when: impl for<'a> Fn(&'a R) -> &'a IntervalTime + Copy + 'r,
@@ -147,7 +149,7 @@ pub(super) fn client_table<'r>() -> Table<'r, ClientRow> {
     counts(table)
 }
 
-/// Adds the counts of events of operations before the send, and of connections.
+/// Adds the counters of operations before they were sent, and the counters of connections.
 fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
     let count = |row: &ClientRow, which: ClientCount| Some(row.client.counts[which]);
     let ops = "operations";
@@ -202,7 +204,7 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
                 let (to, from) = sync_channel(AHEAD);
                 let together = trial.together(service, &head.parts)?;
                 threads.spawn(move || {
-                    // The receiver no longer exists if the write failed.
+                    // If writing failed, the receiver no longer exists.
                     let mut sent = together.map_while(|one| to.send(one).ok());
                     while sent.next().is_some() {}
                 });
@@ -219,7 +221,8 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
 struct Sums(Peekable<std::sync::mpsc::IntoIter<Result<(f64, QuantilesRecord)>>>);
 
 impl Sums {
-    /// Returns the figures of the interval that begins at `t_s`; `None` if the log has none.
+    /// Returns the figures of the interval that begins at `t_s`. `None` if the log does not contain
+    /// it.
     fn figures_at(&mut self, t_s: f64) -> Result<Option<QuantilesRecord>> {
         loop {
             let reached = |next: &Result<(f64, QuantilesRecord)>| match next {
@@ -236,7 +239,7 @@ impl Sums {
     }
 }
 
-/// The two tables, written row by row.
+/// Writer of the two tables, row by row.
 struct SecondsWriter {
     seconds: Files<'static, SecondRow>,
     client: Files<'static, ClientRow>,

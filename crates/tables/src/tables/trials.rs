@@ -10,11 +10,11 @@ use crate::quantiles::{self, Clock};
 use anyhow::Result;
 use store::record::{MeasurementRecord, ReasonRecord, SeriesRecord, TrialFinding};
 
-/// Trial that has ended.
+/// Row of `trials`: a trial that has ended.
 pub(super) struct TrialRow<'r> {
     head: Head,
     found: &'r TrialFinding,
-    /// First reason of the verdict, the most serious one.
+    /// First reason of the verdict, which is the most serious one.
     reason: Option<ReasonRecord>,
 }
 
@@ -25,7 +25,7 @@ impl TrialRow<'_> {
     }
 }
 
-/// Kind of operation of a trial.
+/// Row of `kinds`: one kind of operation of a trial.
 pub(super) struct KindRow<'r> {
     head: Head,
     found: &'r TrialFinding,
@@ -33,7 +33,7 @@ pub(super) struct KindRow<'r> {
     series: &'r SeriesRecord,
 }
 
-/// Outcome of failed operations, with their number.
+/// Row of `errors`: one outcome of failed operations, with their number.
 pub(super) struct ErrorRow<'r> {
     head: Head,
     outcome: &'r str,
@@ -166,7 +166,7 @@ fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         )
 }
 
-/// Adds the figures of the client.
+/// Adds the figures of the client itself.
 fn client<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .number(

@@ -1,6 +1,6 @@
-//! A run of one trial, written through the store: a second of warm-up and three of measurement, the
-//! last of them without operations. It has two kinds of operation, and reads that are parts of one
-//! of them.
+//! A run of one trial, written through the store. It has one second of warm-up and three seconds of
+//! measurement, the last of which has no operations. There are two kinds of operations, and reads
+//! that are parts of one of them.
 
 use measure::{Interval, KindInterval, Times};
 use std::collections::BTreeMap;
@@ -14,12 +14,12 @@ use store::record::{
 use store::{RunWriter, TrialWriter, convert};
 use tempfile::TempDir;
 
-/// Kinds of operation; `read` is a part of `change`.
+/// Kinds of operations. `read` is a part of `change`.
 pub const KINDS: [&str; 3] = ["change", "read", "write"];
 
 /// A run on disk.
 pub struct TestRun {
-    /// Folder of the run; dropping it deletes the run.
+    /// Folder of the run. Dropping this value deletes the run.
     pub folder: TempDir,
     pub path: PathBuf,
     pub findings: FindingsRecord,
@@ -41,7 +41,7 @@ pub fn made() -> TestRun {
     }
 }
 
-/// Returns a run that was stopped in its trial.
+/// Returns a run that was stopped during its trial.
 pub fn interrupted() -> TestRun {
     let (folder, mut run) = begun();
     let mut writer = trial(&mut run);
@@ -71,7 +71,7 @@ fn begun() -> (TempDir, RunWriter) {
     (folder, run)
 }
 
-/// A name that a spreadsheet might interpret as a formula.
+/// Returns a name that a spreadsheet might interpret as a formula.
 fn variant() -> VariantName {
     "=1+2,\"a\"\nb".into()
 }
@@ -94,7 +94,8 @@ fn trial(run: &mut RunWriter) -> TrialWriter {
     run.begin_trial(&record(), &KINDS.map(str::to_owned)).expect("a trial")
 }
 
-/// 60 changes of 2 ms and 40 writes of 8 ms, each sent 1 ms late; and reads that are in no sum.
+/// Returns 60 changes of 2 ms and 40 writes of 8 ms, each sent 1 ms late, and reads that are not
+/// part of any sum.
 fn kinds(is_still: bool) -> Vec<KindInterval> {
     let of = |count: u64, latency_ns: u64| {
         let mut kind = KindInterval::default();
@@ -134,7 +135,7 @@ fn fill(writer: &mut TrialWriter) -> TrialFinding {
 }
 
 fn found(started_unix_ns: u64, [latency, service]: [&Times; 2]) -> TrialFinding {
-    // Some operations that were not followed to their end.
+    // The client stopped following some operations before they ended.
     let mut bounds = Times::default();
     let mut one = measure::Histogram::new();
     one.record(9_000_000);
@@ -182,7 +183,7 @@ fn found(started_unix_ns: u64, [latency, service]: [&Times; 2]) -> TrialFinding 
     }
 }
 
-/// A window of 3 s, of at least 5 s.
+/// Returns a measurement of a window of 3 s, although at least 5 s are required.
 fn short_window() -> MeasurementRecord {
     MeasurementRecord {
         quantity: Quantity::WindowLength,

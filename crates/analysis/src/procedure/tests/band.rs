@@ -1,4 +1,4 @@
-//! Tests a band that is approached from either side.
+//! Tests a band that the procedure approaches from below and from above.
 
 use super::*;
 

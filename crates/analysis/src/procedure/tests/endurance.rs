@@ -1,4 +1,4 @@
-//! Tests one point for hours, with its turns and their windows.
+//! Tests the measurement of one point for hours: the turns and their windows.
 
 use super::*;
 
@@ -47,7 +47,7 @@ fn endurance_turns_have_their_windows_and_survive_failures() {
         seen.push(SeenTrial { point, role, found });
     }
     assert_eq!(procedure.next(&seen), Next::Answer(Answer::Complete));
-    // In other procedures a hold is three times as long as the study's window.
+    // In other procedures, a hold is three times as long as the window of the study.
     let fixed = Procedure::from(FixedPoint(Point::Threads(8)));
     assert_eq!(fixed.window_ns(Role::Hold, 60), 180);
     assert_eq!(fixed.window_ns(Role::Probe, 60), 60);

@@ -1,9 +1,9 @@
-//! Tests searches for the highest load within a bound: their paths, their answers, and their
-//! precision.
+//! Tests searches for the highest load within a bound: the order of their trials, their answers,
+//! and their precision.
 
 use super::*;
 
-/// p99 is 1 ÷ (1 − r/100) ms at r op/s, like that of [`Server`] from 3 ms on. The bound of 10 times
+/// At r op/s, p99 is 1 ÷ (1 − r/100) ms, like that of [`Server`] from 3 ms on. A bound of 10 times
 /// the minimum is reached at nine tenths of the server's limit.
 const SERVER: Server = Server {
     service_ms: 1.0 / 3.0,
@@ -40,7 +40,7 @@ pub(super) fn any() -> impl Strategy<Value = Search> {
     })
 }
 
-/// Formats `1000 pass, 2000 fail, hold 1400 pass`, and the answer.
+/// Formats the trials and the answer, with trials such as `1000 pass, 2000 fail, hold 1400 pass`.
 fn path(procedure: &Search, server: &Server) -> String {
     let procedure = Procedure::from(procedure.clone());
     let next = |seen: &[SeenTrial]| procedure.next(seen);
@@ -92,8 +92,8 @@ fn a_search_goes_down_from_a_start_too_high_and_says_its_end() {
     expected.assert_eq(&path(&peak(10_000, 70_000), &SERVER));
 }
 
-/// The same rates pass and fail, as on a machine that other programs interrupt. The answer uses all
-/// trials together.
+/// Trials at the same rates both pass and fail, as on a machine that other programs interrupt. The
+/// answer uses all trials together.
 #[test]
 fn a_search_without_a_held_load_gives_the_range_of_the_maximum() {
     let seen = |rate: u64, role: Role, p99_ms: f64| SeenTrial {
@@ -130,8 +130,8 @@ fn a_search_without_a_held_load_gives_the_range_of_the_maximum() {
     }
 }
 
-/// The p99 of the calm server is 6 ms up to 16 threads, and 3/8 ms for each thread from there on.
-/// Its median is a third of that.
+/// The p99 of the calm server is 6 ms up to 16 threads, and 3/8 ms for each thread above that. Its
+/// median is a third of its p99.
 #[test]
 fn a_latency_target_is_found_to_the_thread() {
     let bound = within(Percentile::P50, 10.0);
@@ -168,7 +168,7 @@ fn a_share_of_what_was_found_is_measured_once() {
         at 81 threads the median was 10.1 ms
     "#]];
     expected.assert_eq(&path(&search, &CALM));
-    // The share requires a result.
+    // A trial at a share of the load requires a result of the search.
     let slow = Server {
         service_ms: 40.0,
         ..CALM
@@ -272,14 +272,14 @@ fn a_client_limit_or_a_repeated_disturbance_ends_a_search() {
     assert_eq!(after(&[fine(), disturbed()]), again);
     assert_eq!(after(&[fine(), disturbed(), disturbed()]), again);
     let thrice = [fine(), disturbed(), disturbed(), disturbed()];
-    // The bound was met, which shows that more may be possible, so the search continues.
+    // The bound was met although other programs disturbed the trial. So more may be possible, and
+    // the search continues.
     let on = Next::Measure(vec![Ask::probe(Point::Rate(4000))]);
     assert_eq!(after(&thrice), on);
 }
 
-/// A machine on which other programs use up to nine tenths of the CPU for most of the time, and
-/// which is declared as shared. Latency increases at every load, but throughput decreases only if
-/// CPU is scarce.
+/// A machine that is declared as shared. For most of the time, other programs use up to nine tenths
+/// of its CPU. Latency increases at every load, but throughput decreases only if CPU is scarce.
 #[test]
 fn on_a_busy_machine_the_range_contains_the_planted_peak() {
     let searches = 400;
@@ -298,7 +298,7 @@ fn on_a_busy_machine_the_range_contains_the_planted_peak() {
             seen.push(disturbed_trial(ask, &mut chance));
         };
         let (low, high) = match (ending.found_point(), ending.range()) {
-            // The result is as close as that of a search on a calm server.
+            // The result is as close to the true value as that of a search on a calm server.
             (Some(at), _) => (at.value() * 0.98, at.value() * 1.02),
             (None, Some(range)) => (
                 range.always.map_or(0.0, Point::value),
@@ -328,13 +328,13 @@ fn on_a_busy_machine_the_range_contains_the_planted_peak() {
     assert!(f64::from(told) >= 0.5 * searches as f64, "{told}");
 }
 
-/// A trial of [`SERVER`] together with other programs that come and go within its window.
+/// Returns a trial of [`SERVER`] while other programs come and go within the window.
 fn disturbed_trial(ask: Ask, chance: &mut Chance) -> SeenTrial {
     let mut trial = SERVER.trial(ask);
     let others = (chance.uniform() * 1.2).min(0.9);
     let found = trial.found.as_mut().expect("it fails nowhere");
     let rate = ask.point.value();
-    // They reduce throughput, except in the seconds in which they are idle.
+    // Other programs reduce the throughput, except in the seconds in which they are idle.
     let left = SERVER.ops_per_s * (1.0 - (others - 0.2).max(0.0));
     found.ops_per_s = rate.min(left);
     found.best_ops_per_s = rate.min(SERVER.ops_per_s * (1.0 - 0.1 * chance.uniform()));
@@ -346,9 +346,9 @@ fn disturbed_trial(ask: Ask, chance: &mut Chance) -> SeenTrial {
     trial
 }
 
-/// A client that shares its machine with the target is late when the machine is full, so the search
-/// continues below. The client is the limit only if every load above the result fails because of
-/// the client.
+/// When the machine is full, a client that shares it with the target is late, so the search
+/// continues at lower loads. The client is the limit only if every load above the result fails
+/// because of the client.
 #[test]
 fn a_load_that_the_client_cannot_offer_is_not_a_target_limit() {
     let search = peak(1000, 100_000);
@@ -379,8 +379,8 @@ fn a_load_that_the_client_cannot_offer_is_not_a_target_limit() {
     assert_eq!(outcome(Next::Answer(by_client)), SearchOutcome::ClientLimit);
 }
 
-/// A probe passed by chance. The load is lowered until a load holds twice, and given up after a
-/// sixth.
+/// A probe passed by chance. The search lowers the load until the target holds it twice, and gives
+/// up after it has lowered the load by a sixth.
 #[test]
 fn a_load_that_does_not_hold_is_lowered_and_not_bisected_again() {
     let search = peak(1000, 1_000_000);
@@ -421,8 +421,9 @@ fn a_load_that_does_not_hold_is_lowered_and_not_bisected_again() {
     );
 }
 
-/// The table of the research, at a noise of 5 % of p99. In nineteen of twenty searches, bisection
-/// with two holds is within 3 % of the planted peak. A further hold confirms it in 95 %.
+/// Tests the table of the research, at a noise of 5 % of p99. In nineteen of twenty searches,
+/// bisection with two holds ends within 3 % of the known peak. A further hold confirms the result
+/// in 95 % of cases.
 #[test]
 fn a_planted_peak_is_found_in_noise_and_confirmed_by_a_hold() {
     const SEARCHES: u64 = 1500;

@@ -6,16 +6,16 @@ use crate::rules::measurement::{Measurement, Quantity};
 use crate::rules::statement::{Statement, percent};
 use measure::interval::CheckCounts;
 
-/// Doubts about the source of the rows that reads found.
+/// Doubts about the source of the rows that the reads returned.
 pub struct RowSource {
-    /// True if the rows before the load may be of another tool, seed or length.
+    /// True if rows from before the load may come from another tool, seed or length.
     pub is_doubtful: bool,
-    /// True if most rows differ, which no server can cause.
+    /// True if most rows differ, which no server fault can cause.
     pub is_strange: bool,
 }
 
-/// The result of comparing reads. `why` explains missing and stale reads that are allowed; it is
-/// empty if they fail the rule.
+/// States the result of comparing reads. `why` explains why missing and stale reads are allowed. It
+/// is empty if they fail the rule.
 pub fn reads(checks: &CheckCounts, source: &RowSource, why: &str) -> Statement {
     let behind = checks.missing + checks.stale + checks.resurrected;
     let wrong = if source.is_strange {
@@ -58,7 +58,7 @@ pub fn reads(checks: &CheckCounts, source: &RowSource, why: &str) -> Statement {
     Statement { words, measured }
 }
 
-/// Reads found no row although the study states that rows exist.
+/// States that reads found no row although the study states that rows exist.
 pub fn reads_of_nothing(found: PresentRows, share: f64, limit: f64) -> Statement {
     let words = format!(
         "{} of {} reads found no row although the study states that rows exist ({}; limit {})",
@@ -71,8 +71,8 @@ pub fn reads_of_nothing(found: PresentRows, share: f64, limit: f64) -> Statement
     Statement::with(words, nothing.failing_at(limit))
 }
 
-/// The rows that were read back, with the reason why losses count or do not. `limit` is the minimum
-/// number of losses that fails the rule; `None` if losses do not fail it.
+/// States the result for the rows that were read back, with the reason why losses count or do not.
+/// `limit` is the minimum number of losses that fails the rule; `None` if losses do not fail it.
 pub fn rows_read_back(back: &ReadBack, why: &str, limit: Option<f64>) -> Statement {
     let checks = &back.checks;
     let counts = [
@@ -109,7 +109,8 @@ pub fn rows_read_back(back: &ReadBack, why: &str, limit: Option<f64>) -> Stateme
     }
 }
 
-/// Returns a number of rows with its limits. `limit` is that of losses; the sentence states it.
+/// Returns a measurement of a number of rows. `limit` is the limit on losses that the sentence
+/// states.
 fn row_count(quantity: Quantity, count: u64, limit: Option<f64>) -> Measurement {
     let counted = Measurement::counting(quantity, count);
     match quantity {
@@ -126,7 +127,7 @@ fn row_count(quantity: Quantity, count: u64, limit: Option<f64>) -> Measurement 
     }
 }
 
-/// Says that some of the lost writes were acknowledged too long before a fault.
+/// States that some of the lost writes were acknowledged too long before a fault.
 pub fn unexplained(lost: u64, by: LostWritesByAckTime) -> String {
     format!(
         " ({} not allowed, because the server acknowledged them outside the {} s before a failure; \
@@ -138,13 +139,13 @@ pub fn unexplained(lost: u64, by: LostWritesByAckTime) -> String {
     )
 }
 
-/// Says when the oldest lost write was acknowledged, if that is known.
+/// States when the oldest lost write was acknowledged, if that is known.
 pub fn oldest(by: LostWritesByAckTime) -> String {
     let words = |at_s: f64| format!("; the server acknowledged the oldest by {at_s:.1} s");
     by.oldest_s.map_or_else(String::new, words)
 }
 
-/// The judged registers, with the reason why violations count or do not.
+/// States the result for the registers, with the reason why violations count or do not.
 pub fn registers(found: Registers, why: &str, limit: Option<f64>) -> Statement {
     let violated = Measurement::counting(Quantity::ViolatedRegisters, found.violated);
     Statement {
@@ -163,7 +164,7 @@ pub fn registers(found: Registers, why: &str, limit: Option<f64>) -> Statement {
     }
 }
 
-/// The reason why losses count or do not.
+/// Returns the reason why losses count or do not.
 pub fn promise(promise: Option<&Promise>) -> String {
     match promise {
         Some(Promise::None(why)) => format!(" (the configuration allows it: {why})"),

@@ -5,7 +5,8 @@ use crate::rules::limits::Limits;
 use crate::rules::measurement::{Measurement, Quantity};
 use crate::rules::statement::{Statement, percent};
 
-/// V3: a worker of the slowest client did less than one of the fastest, by a share.
+/// V3: states the share by which a worker of the slowest client did less than a worker of the
+/// fastest client.
 pub fn less_than_fastest(slowest: &str, fastest: &str, share: f64, limit: f64) -> Statement {
     let words = format!(
         "a worker of {slowest} completed {} fewer operations than one of {fastest} (limit {}): the \
@@ -17,7 +18,7 @@ pub fn less_than_fastest(slowest: &str, fastest: &str, share: f64, limit: f64) -
     Statement::with(words, less.warning_at(limit))
 }
 
-/// V4: a quota kept a client from its CPUs for a share of the window.
+/// V4: states the share of the window for which a quota denied CPU time to a client.
 pub fn throttled(client: &str, share: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
         "a quota kept {client} from its CPUs for {} of the time (limit {})",
@@ -28,7 +29,7 @@ pub fn throttled(client: &str, share: f64, limits: [f64; 2]) -> Statement {
     Statement::with(words, throttled.within(limits))
 }
 
-/// V5: a number of clients began together, with clocks that are known to `error_s`.
+/// V5: states that a number of clients began together. Their clocks are known to within `error_s`.
 pub fn began_together(clients: usize, error_s: f64, limit_s: f64) -> Statement {
     let words = format!(
         "{clients} clients learned of the start in time; the error of each clock is at most {:.2} \
@@ -40,7 +41,7 @@ pub fn began_together(clients: usize, error_s: f64, limit_s: f64) -> Statement {
     Statement::with(words, error.warning_at(limit_s))
 }
 
-/// V5: a client learned late of the start line.
+/// V5: states that a client learned late of the start line.
 pub fn start_late(client: &ClientSeen, limits: &Limits) -> Statement {
     let words = format!(
         "{} learned of the start line {:.3} s too late (limit {:.2} s)",
@@ -50,7 +51,7 @@ pub fn start_late(client: &ClientSeen, limits: &Limits) -> Statement {
     Statement::with(words, late.within(limits.start_late_s))
 }
 
-/// V5: the clock by which a client measures moved by `by_s`.
+/// V5: states that the clock with which a client measures moved by `by_s`.
 pub fn measuring_clock_moved(client: &str, step: ClockStep) -> Statement {
     let ClockStep { at_s, by_s } = step;
     Statement::with(
@@ -62,7 +63,7 @@ pub fn measuring_clock_moved(client: &str, step: ClockStep) -> Statement {
     )
 }
 
-/// V5: the clock of a client may be off.
+/// V5: states by how much the clock of a client may be wrong.
 pub fn clock_error(client: &ClientSeen, limit_s: f64) -> Statement {
     let words = format!(
         "the clock of {} may be off by {:.1} ms (limit {:.0} ms)",
@@ -74,7 +75,7 @@ pub fn clock_error(client: &ClientSeen, limit_s: f64) -> Statement {
     Statement::with(words, error.warning_at(limit_s))
 }
 
-/// V18: the workers of a client waited for a CPU for a share of the window.
+/// V18: states the share of the window in which the workers of a client waited for a CPU.
 pub fn waited(client: &str, share: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
         "the workers of {client} waited for a CPU {} of the time (limit {})",
@@ -85,7 +86,7 @@ pub fn waited(client: &str, share: f64, limits: [f64; 2]) -> Statement {
     Statement::with(words, waited.within(limits))
 }
 
-/// V20: the wall clock of a client jumped by `by_s`.
+/// V20: states that the wall clock of a client jumped by `by_s`.
 pub fn clock_jumped(client: &str, step: ClockStep) -> Statement {
     let ClockStep { at_s, by_s } = step;
     Statement::with(

@@ -7,7 +7,7 @@ use crate::rules::measurement::{Measurement, Quantity};
 use crate::rules::statement::{Statement, percent};
 use measure::number::counted;
 
-/// V3: the share of its cores that the client used, with its limit if it has one.
+/// V3: states the share of its cores that the client used, with the limit if there is one.
 pub fn client_cpu(used: Measurement, is_shared: bool) -> Statement {
     let shared = if is_shared {
         ", cores shared with nodes"
@@ -28,18 +28,18 @@ pub fn client_cpu(used: Measurement, is_shared: bool) -> Statement {
 pub struct CeilingUse {
     /// Throughput of the trial.
     pub achieved: f64,
-    /// Lowest ceiling.
+    /// Lowest of the measured ceilings.
     pub lowest: f64,
-    /// Highest ceiling.
+    /// Highest of the measured ceilings.
     pub highest: f64,
     /// Number of ceilings.
     pub count: usize,
-    /// True if they do not differ more than they may.
+    /// True if the ceilings do not differ by more than the limit.
     pub is_steady: bool,
 }
 
-/// V3: throughput as a share of the lowest ceiling. `is_doubtful` states that the ceilings do not
-/// agree on the answer.
+/// V3: states the throughput as a share of the lowest ceiling. `is_doubtful` is true if the result
+/// depends on which of the ceilings is used.
 pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> Statement {
     let &CeilingUse {
         achieved,
@@ -78,7 +78,7 @@ pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> 
     }
 }
 
-/// V4: the longest stall of the client, s.
+/// V4: states the longest stall of the client, s.
 pub fn longest_stall(stall_s: f64, limits_s: [f64; 2]) -> Statement {
     let longest = Measurement::new(Quantity::StallLongest, stall_s);
     Statement::with(
@@ -90,7 +90,7 @@ pub fn longest_stall(stall_s: f64, limits_s: [f64; 2]) -> Statement {
     )
 }
 
-/// V4: the sum of the stalls of the client in a window, s.
+/// V4: states the sum of the stalls of the client in the window, s.
 pub fn all_stalls(stalled_s: f64, window_s: f64, limits_s: [f64; 2]) -> Statement {
     let stalled = Measurement::new(Quantity::Stalled, stalled_s);
     Statement::with(
@@ -102,7 +102,7 @@ pub fn all_stalls(stalled_s: f64, window_s: f64, limits_s: [f64; 2]) -> Statemen
     )
 }
 
-/// V4: the stalls of the client, longest or all. Timers may be unknown.
+/// V4: states the longest stall of the client or all of them. The delays of timers may be unknown.
 pub fn client_stalls(stalls: Statement, has_timers: bool) -> Statement {
     let looked = if has_timers {
         ""
@@ -115,7 +115,7 @@ pub fn client_stalls(stalls: Statement, has_timers: bool) -> Statement {
     }
 }
 
-/// V18: CPU time of other programs.
+/// V18: states the CPU time of other programs.
 pub fn cpu_of_others(cpu: &CpuUse, limit: f64) -> Statement {
     let words = format!(
         "other programs used {} of this machine's {} (limit {}; the nodes {}, the client {})",
@@ -129,7 +129,8 @@ pub fn cpu_of_others(cpu: &CpuUse, limit: f64) -> Statement {
     Statement::with(words, used.warning_at(limit))
 }
 
-/// V18: time in which the workers waited for other programs, of the share in which they waited.
+/// V18: states the time in which the workers waited for other programs, as part of all the time in
+/// which they waited.
 pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
         "the client's workers waited for other programs {} of the time (limit {}; for a CPU {})",
@@ -141,7 +142,8 @@ pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Stateme
     Statement::with(words, share.within(limits))
 }
 
-/// V18: time in which some task waited for other programs, of the share in which one waited.
+/// V18: states the time in which some task waited for other programs, as part of all the time in
+/// which a task waited.
 pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
         "at least one task waited for other programs {} of the time (limit {}; for a CPU {})",
@@ -153,7 +155,8 @@ pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement
     Statement::with(words, share.within(limits))
 }
 
-/// V18: time in which a disk was busy for others, and in which some task waited for a disk.
+/// V18: states the time in which a disk was busy for other programs, and the time in which some
+/// task waited for a disk.
 pub fn disk_of_others(share: f64, waited: Option<f64>, limit: f64) -> Statement {
     let waited = waited.map_or_else(String::new, |io| {
         format!(
@@ -170,7 +173,7 @@ pub fn disk_of_others(share: f64, waited: Option<f64>, limit: f64) -> Statement 
     Statement::with(words, share.warning_at(limit))
 }
 
-/// V18: time in which all tasks waited for memory.
+/// V18: states the time in which all tasks waited for memory.
 pub fn memory_waited(share: f64, limit: f64) -> Statement {
     let words = format!(
         "all tasks waited for memory {} of the time (limit {})",
@@ -181,7 +184,7 @@ pub fn memory_waited(share: f64, limit: f64) -> Statement {
     Statement::with(words, share.warning_at(limit))
 }
 
-/// V19: the longest silence of the target, s.
+/// V19: states the longest silence of the target, s.
 pub fn longest_silence(quiet_s: f64, limit_s: f64) -> Statement {
     Statement::with(
         format!("the longest time without any answer was {quiet_s:.2} s (limit {limit_s:.2} s)"),
@@ -189,7 +192,8 @@ pub fn longest_silence(quiet_s: f64, limit_s: f64) -> Statement {
     )
 }
 
-/// V19: a silence that a number of seconds had, at least half as long.
+/// V19: states a silence of the target, and the number of seconds with a silence at least half as
+/// long.
 pub fn common_silence(quiet_s: f64, limit_s: f64, seconds: usize) -> Statement {
     let silence = longest_silence(quiet_s, limit_s);
     silence.and(&format!(
@@ -197,7 +201,7 @@ pub fn common_silence(quiet_s: f64, limit_s: f64, seconds: usize) -> Statement {
     ))
 }
 
-/// V19: a rare silence of the target, s.
+/// V19: states a rare silence of the target, s.
 pub fn rare_silence(quiet_s: f64, limit_s: f64, times: usize) -> Statement {
     let often = match times {
         0 | 1 => "once",
@@ -212,7 +216,7 @@ pub fn rare_silence(quiet_s: f64, limit_s: f64, times: usize) -> Statement {
     )
 }
 
-/// V20: the movement of this machine's clock.
+/// V20: states the movement of this machine's clock.
 pub fn clock_moved(clock: &ClockMove, limit_s: f64) -> Statement {
     let words = format!(
         "the clock of this machine moved by {:+.3} s against the monotonic clock in {:.0} s \

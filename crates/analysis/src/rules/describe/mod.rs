@@ -1,7 +1,8 @@
-//! Sentences of the rules, each made from its numbers. No other module of the rules formats one.
+//! Sentences of the rules, each built from the rule's numbers. No other module of the rules formats
+//! a number.
 //!
-//! A function describes one observation: it gets typed numbers, and returns the sentence together
-//! with the same numbers as measurements.
+//! A function describes one observation. It receives typed numbers, and returns the sentence
+//! together with the same numbers as measurements.
 
 pub(super) mod client;
 pub(super) mod data;

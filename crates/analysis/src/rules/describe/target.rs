@@ -4,7 +4,7 @@ use crate::rules::evidence::{NodeStatePeriod, ServerCounts};
 use crate::rules::measurement::{Measurement, Quantity};
 use crate::rules::statement::{Statement, percent};
 
-/// V7: the counts of server and client for one kind of operation, `reads` or `writes`.
+/// V7: compares the counts of server and client for one kind of operation, `reads` or `writes`.
 pub fn counts_of_kind(kind: &str, server: u64, client: u64, limits: [f64; 2]) -> Statement {
     let difference = (server as f64 - client as f64) / client.max(1) as f64;
     let words = format!(
@@ -15,7 +15,7 @@ pub fn counts_of_kind(kind: &str, server: u64, client: u64, limits: [f64; 2]) ->
     Statement::with(words, difference.within(limits))
 }
 
-/// V7: the counts of both kinds together.
+/// V7: compares the counts of server and client for reads and writes together.
 pub fn server_counts(kinds: Statement, counts: &ServerCounts, limit: f64) -> Statement {
     Statement {
         words: format!(
@@ -29,12 +29,13 @@ pub fn server_counts(kinds: Statement, counts: &ServerCounts, limit: f64) -> Sta
     }
 }
 
-/// V7: the counts cannot be compared.
+/// V7: states why the counts cannot be compared.
 pub fn not_compared(why: &str) -> Statement {
     format!("not compared: {why}").into()
 }
 
-/// V10: the mean of the pending compactions in the first third of the window, and in the last.
+/// V10: states the mean of the pending compactions in the first third of the window, and in the
+/// last third.
 pub fn pending_compactions(first: f64, last: f64, limit: f64) -> Statement {
     let pending = Measurement::new(Quantity::PendingAtEnd, last);
     Statement::with(
@@ -46,19 +47,19 @@ pub fn pending_compactions(first: f64, last: f64, limit: f64) -> Statement {
     )
 }
 
-/// V11: nodes that had another process at the end.
+/// V11: states the nodes that had another process at the end.
 pub fn restarted(nodes: &[String]) -> Statement {
     let names = nodes.join(", ");
     let restarted = Measurement::counting(Quantity::RestartedNodes, nodes.len() as u64);
     Statement::with(format!("restarted: {names}"), restarted.at(names))
 }
 
-/// V11: a list of observations under one heading.
+/// V11: lists observations after a heading.
 pub fn listed(heading: &str, observations: &[String], between: &str) -> Statement {
     format!("{heading}: {}", observations.join(between)).into()
 }
 
-/// V11: stolen CPU time.
+/// V11: states the stolen CPU time.
 pub fn stolen_cpu(share: f64, limit: f64) -> Statement {
     let words = format!(
         "{} of the CPU time stolen (limit {})",
@@ -69,7 +70,7 @@ pub fn stolen_cpu(share: f64, limit: f64) -> Statement {
     Statement::with(words, stolen.warning_at(limit))
 }
 
-/// V11: a node did not run although its process existed: stopped or blocked.
+/// V11: states that a node did not run although its process existed: it was stopped or blocked.
 pub fn stood_still(period: &NodeStatePeriod, quantity: Quantity) -> Statement {
     let what = if quantity == Quantity::NodeStopped {
         "its process was stopped (state T)"
@@ -89,17 +90,17 @@ pub fn stood_still(period: &NodeStatePeriod, quantity: Quantity) -> Statement {
     )
 }
 
-/// V13: the result of a fault.
+/// V13: states the result of a fault.
 pub fn fault(kind: &str, result: &str) -> Statement {
     format!("{kind} {result}").into()
 }
 
-/// V15: parts of the record are missing.
+/// V15: states the missing parts of the record.
 pub fn not_on_record(parts: &[String]) -> Statement {
     format!("not recorded: {}", parts.join(", ")).into()
 }
 
-/// V16: the size of the data compared with the memory of a node.
+/// V16: compares the size of the data with the memory of a node.
 pub fn data_per_memory(ratio: f64) -> Statement {
     let what = if ratio < 1.0 {
         "the node can cache all data"
@@ -112,7 +113,7 @@ pub fn data_per_memory(ratio: f64) -> Statement {
     )
 }
 
-/// V17: the CPU time of the probes, as a share of one core.
+/// V17: states the CPU time of the probes, as a share of one core.
 pub fn probes_cpu(share: f64, limit: f64) -> Statement {
     let words = format!(
         "probes used {} of a core (limit {})",
@@ -123,7 +124,7 @@ pub fn probes_cpu(share: f64, limit: f64) -> Statement {
     Statement::with(words, used.warning_at(limit))
 }
 
-/// V21: uncaught exceptions. `faults` names the faults of the trial.
+/// V21: states uncaught exceptions. `faults` names the faults of the trial.
 pub fn exceptions(met: &[String], faults: Option<&str>) -> Statement {
     let met = met.join("; ");
     match faults {

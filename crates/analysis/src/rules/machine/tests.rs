@@ -1,4 +1,4 @@
-//! Tests other programs, on evidence that is healthy except for one property.
+//! Tests the rules on other programs, with evidence that is healthy except for one property.
 
 use super::super::RuleOutcome::{Fail, Pass, Unknown, Warn};
 use super::super::tests::{after, healthy};
@@ -7,7 +7,8 @@ use super::super::{
 };
 use measure::{Interval, IntervalConsumer, SummedInterval};
 
-/// A laptop of four CPUs with a browser open: nodes and client use half of it.
+/// Returns evidence from a laptop with four CPUs and an open browser. Nodes and client use half of
+/// the CPU time.
 fn laptop() -> MachineUse {
     MachineUse {
         cpu: Some(CpuUse {
@@ -32,7 +33,7 @@ fn rule(evidence: &Evidence, limits: &Limits, id: &str) -> (RuleOutcome, String)
     (rule.outcome, rule.detail)
 }
 
-/// V18 of a laptop after one change, with the first sentence.
+/// Returns the outcome of V18 on a laptop after one change, with the first sentence.
 fn v18(change: impl FnOnce(&mut MachineUse, &mut Evidence)) -> (RuleOutcome, String) {
     let (mut machine, mut evidence) = (laptop(), healthy());
     evidence.window.wait_ns = Some(evidence.window.cpu_ns);
@@ -71,8 +72,8 @@ fn a_laptop_in_use_is_suspect_and_invalid_if_something_waits() {
     );
 }
 
-/// Nodes on the client's cores make it wait too: that is measured on purpose, and accuses no
-/// program.
+/// Nodes on the client's cores also make the client wait. That is part of the measurement, so the
+/// rule does not blame other programs.
 #[test]
 fn waiting_for_the_nodes_is_not_laid_to_others() {
     let busy = |others: f64, nodes: f64| CpuUse {
@@ -143,7 +144,8 @@ fn unreadable_counters_accuse_nothing_and_give_the_reason() {
     }
 }
 
-/// The limits follow the window: 2 s of silence in a window of 10 s only reached a limit.
+/// The limits depend on the length of the window: 2 s of silence only reach the limit in a window
+/// of 10 s.
 #[test]
 fn a_client_that_was_stopped_is_found_in_closed_loops_too() {
     for (stall_s, together_s, expected) in [
@@ -171,7 +173,8 @@ fn a_client_that_was_stopped_is_found_in_closed_loops_too() {
     assert!(detail.contains("timer delays are unknown"), "{detail}");
 }
 
-/// The same stall weighs less in a longer window, but one of two seconds is too much in any.
+/// The same stall weighs less in a longer window, but a stall of two seconds is too long in any
+/// window.
 #[test]
 fn the_limits_of_a_stall_follow_the_window() {
     let long = |seconds: f64, stall_s: f64| {
@@ -205,7 +208,7 @@ fn a_silent_target_differs_from_slow_answers_and_absent_clients() {
     assert!(detail.contains("1.20 s once (limit 0.20 s)"), "{detail}");
     let (outcome, detail) = of(1.2, 1.19);
     assert_eq!((outcome, detail.contains("V4")), (Pass, true), "{detail}");
-    // A collector that pauses in most seconds is what this window has measured.
+    // Pauses in most seconds are normal for this window, so they are not rare silences.
     let mut often = healthy();
     often.window.quiet_longest_s = 0.30;
     for (times, expected) in [(4, Warn), (5, Pass)] {
@@ -214,7 +217,8 @@ fn a_silent_target_differs_from_slow_answers_and_absent_clients() {
         assert_eq!(outcome, expected, "{detail}");
     }
     let mut slow = healthy();
-    // Its responses take some two milliseconds; those of this one take that long.
+    // The responses of the healthy target take about two milliseconds. Here, the silence is four
+    // times as long as the median latency.
     slow.window.quiet_longest_s = 4.0 * slow.window.latency_median_s();
     let low = Limits {
         quiet_s: [0.001, 0.001],
@@ -224,7 +228,8 @@ fn a_silent_target_differs_from_slow_answers_and_absent_clients() {
     assert_eq!((outcome, detail.contains("take this long")), (Pass, true));
 }
 
-/// A drain of seconds belongs to no window: its CPU time was related to the window's length.
+/// The drain lasts seconds and is not part of the window. Nevertheless, its CPU time once counted
+/// as a share of the window.
 #[test]
 fn the_drain_has_no_part_in_shares_of_the_window() {
     let mut window = Window::default();
@@ -246,7 +251,7 @@ fn the_drain_has_no_part_in_shares_of_the_window() {
 /// One machine had ceilings of 132,000 to 970,000 op/s in one day, measured for one second each.
 #[test]
 fn a_ceiling_that_varies_is_not_trusted_where_it_decides() {
-    // 2,000 op/s were achieved: the limits are 4,000 and 2,222.
+    // The throughput was 2,000 op/s, so the limits for the ceiling are 4,000 and 2,222 op/s.
     for (ceilings, expected, says) in [
         (
             vec![970_000.0, 132_000.0, 400_000.0],
@@ -273,7 +278,7 @@ fn a_ceiling_that_varies_is_not_trusted_where_it_decides() {
 
 #[test]
 fn a_client_that_fills_its_own_cores_is_the_limit() {
-    // In ten seconds on one core.
+    // The window is ten seconds long, and the client has one core.
     for (cpu_s, expected) in [(8.0, None), (9.0, Some(Warn)), (9.9, Some(Fail))] {
         let full = |e: &mut Evidence, is_shared: bool| {
             (e.window.cpu_ns, e.shares_cores) = ((cpu_s * 1e9) as u64, is_shared);
@@ -281,7 +286,7 @@ fn a_client_that_fills_its_own_cores_is_the_limit() {
         let (verdict, bad) = after(|e| full(e, false));
         assert_eq!(bad.first().map(|rule| rule.1), expected, "{cpu_s}");
         assert_eq!(verdict == Verdict::Valid, expected.is_none());
-        // If nodes use them too, it uses what they leave.
+        // If nodes also use the cores, the client uses what the nodes leave.
         assert_eq!(after(|e| full(e, true)).1, vec![]);
     }
 }
@@ -292,7 +297,7 @@ fn a_clock_that_was_set_is_told_from_one_that_is_kept_right() {
         let over_s = 60.0;
         after(|e| e.clock = Some(ClockMove { moved_s, over_s })).1
     };
-    // 50 ms, and 1 ms for each of 60 seconds.
+    // The limit is 50 ms, plus 1 ms for each of 60 seconds.
     for kept_right in [0.0, 0.109, -0.109] {
         assert_eq!(of(kept_right), []);
     }

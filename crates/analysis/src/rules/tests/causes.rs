@@ -1,8 +1,8 @@
-//! Tests that the nodes' own reports are shown with the errors.
+//! Tests that reports show the nodes' own messages together with the errors.
 
 use super::*;
 
-/// A full volume was reported as an overload.
+/// A report once described a full volume as an overload.
 #[test]
 fn reports_of_nodes_stand_beside_the_errors_that_they_explain() {
     let cause = "node1: its data volume was full";
@@ -18,7 +18,7 @@ fn reports_of_nodes_stand_beside_the_errors_that_they_explain() {
     }
 }
 
-/// Failures of a fault are what the trial is about.
+/// Failures caused by a fault are the subject of the trial, so the rule only warns.
 #[test]
 fn a_time_out_while_something_is_broken_on_purpose_only_warns() {
     for (faults, expected) in [

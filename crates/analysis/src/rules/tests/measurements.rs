@@ -1,10 +1,11 @@
-//! Tests that the numbers of each rule are those of its sentence.
+//! Tests that the numbers of each rule are the numbers in its sentence.
 
 use super::*;
 use crate::durability::Promise;
 use crate::rules::Quantity::*;
 
-/// A rule and a quantity, the change of healthy evidence, and the words for value and limit.
+/// A rule and a quantity, the change of healthy evidence, and the expected words for value and
+/// limit.
 type NumberCase = (&'static str, Quantity, Change, [&'static str; 2]);
 
 fn case(
@@ -23,7 +24,7 @@ fn offer(evidence: &mut Evidence, operations: f64) {
     });
 }
 
-/// Adds two equal clients, and changes the second one.
+/// Adds two equal clients, then changes the second one.
 fn with_clients(evidence: &mut Evidence, change: impl FnOnce(&mut ClientSeen)) {
     let client = |name: &str| ClientSeen {
         name: name.to_owned(),
@@ -217,7 +218,7 @@ fn data_cases() -> Vec<NumberCase> {
     ]
 }
 
-/// Returns the number in some words, in units of the quantity, and half of its last digit.
+/// Returns the first number in a text, in units of the quantity, and half of its last digit.
 fn number(words: &str) -> (f64, f64) {
     let written = match words {
         "one client" => "1",
@@ -286,7 +287,7 @@ fn a_number_of_one_client_names_it_and_others_have_no_place() {
     assert_eq!(places[0], Some("client2"), "{places:?}");
     for rule in &judge(&healthy(), &Limits::default()).rules {
         let has_place = rule.measured.iter().any(|one| one.place.is_some());
-        // Reads and writes are counted apart.
+        // Reads and writes are counted separately.
         assert_eq!(has_place, rule.id == "V7", "{rule:?}");
     }
 }

@@ -1,10 +1,10 @@
-//! Tests curves with known true coefficients: coefficients, their intervals, and the choice of the
-//! best.
+//! Tests fits to curves with known coefficients: the coefficients, their intervals, and the choice
+//! of the best curve.
 
 use super::*;
 
-/// Points with known units on each socket, by block. The deviations of each place and each block
-/// are logarithms.
+/// Returns points with known units on each socket. `off` returns the deviation of a place in a
+/// block, as a logarithm.
 fn made(
     (model, truth): (Model, &[f64]),
     splits: &[&[u32]],
@@ -26,7 +26,8 @@ fn made(
 
 const LEVELS: [f64; 3] = [0.0953, 0.0, -0.1054];
 
-/// When fitted to the means of points, κ₂ was 0.086 with an interval that ended at 0.098.
+/// An earlier fit to the means of points returned 0.086 for κ₂, with an interval that ended at
+/// 0.098.
 #[test]
 fn a_trial_that_is_missing_does_not_bend_the_curve() {
     let truth = [0.03, 0.004, 0.1];
@@ -58,7 +59,7 @@ fn points_that_no_block_binds_to_the_others_are_in_no_curve() {
     let fit = fit_of(&found, Model::Amdahl).unwrap();
     assert_eq!(fit.points, 4);
     near(fit.coefficients[0].value, 0.05, 1e-6);
-    // Each point is in a separate block, so no two points can be compared.
+    // Each point was measured in a separate block, so no two points can be compared.
     for (at, point) in points.iter_mut().enumerate() {
         point.ops_per_s = vec![None; 5];
         point.ops_per_s[at] = Some(X1);
@@ -72,8 +73,8 @@ fn points_that_no_block_binds_to_the_others_are_in_no_curve() {
 }
 
 /// With trials as the only observations, about half of the intervals contained the true value. With
-/// four blocks there is no resampling, which takes time and does not detect the deviations of
-/// places.
+/// four blocks, the fit does not resample. Resampling takes time and does not detect the deviations
+/// of places.
 #[test]
 fn deviations_of_places_widen_the_intervals_of_a_curve() {
     let splits: [&[u32]; 4] = [&[1], &[2], &[4], &[4, 4]];
@@ -104,7 +105,8 @@ fn points_off_every_curve_beyond_noise_have_no_best_curve() {
     assert!(said.contains("by more than their noise"), "{said}");
 }
 
-/// A curve with many coefficients and few trials had no AICc, and was not compared.
+/// In an earlier version, a curve with many coefficients and few trials had no AICc, so it was not
+/// compared.
 #[test]
 fn a_curve_that_cannot_be_judged_leaves_none_the_best() {
     let splits: [&[u32]; 6] = [&[1], &[2], &[3], &[4], &[3, 3], &[4, 4]];
@@ -133,7 +135,8 @@ fn a_curve_by_itself_is_compared_with_nothing() {
     assert!(said.contains(only), "{said}");
 }
 
-/// The upper end of κ was sought only up to 1, and was then below the estimate.
+/// In an earlier version, the search for the upper end of κ stopped at 1, so the end was below the
+/// estimate.
 #[test]
 fn an_interval_holds_what_was_found_however_large() {
     let splits: [&[u32]; 4] = [&[1], &[2], &[3], &[4]];
@@ -151,7 +154,8 @@ fn an_interval_holds_what_was_found_however_large() {
 
 #[test]
 fn an_interval_that_nothing_ends_has_no_upper_end() {
-    // Without a point for one unit, unlimited κ is a possible shape: 1 ÷ (N − 1).
+    // Without a point for one unit, the curve approaches the shape 1 ÷ (N − 1) as κ grows without
+    // limit.
     let splits: [&[u32]; 4] = [&[2], &[3], &[4], &[5]];
     let off = |place: usize, block: usize| [0.01, -0.01, 0.005][(place + block) % 3];
     let points = made((Model::Usl, &[0.0, 30.0]), &splits, off, 3);
@@ -163,7 +167,8 @@ fn an_interval_that_nothing_ends_has_no_upper_end() {
     assert!(!said.contains("NaN"), "{said}");
 }
 
-/// N* of such points was 0, with 0 ÷ 0 op/s there, which resulted in an unreadable record.
+/// In an earlier version, N* of such points was 0 and the throughput there was 0 ÷ 0 op/s, which
+/// made the record unreadable.
 #[test]
 fn throughput_that_falls_from_the_first_unit_has_a_finite_peak() {
     let machine = MachineSize {
@@ -210,7 +215,8 @@ fn coefficients_covered(cases: [(usize, u64); 3]) {
         for (model, truth) in models {
             let held = covered((model, truth), blocks, runs);
             println!("{model:?}, {blocks} blocks: {held:?}");
-            // This is 95 %, minus three standard errors. The intervals may be wider than stated.
+            // The limit is 95 % minus three standard errors. The intervals may contain the true
+            // value more often than stated.
             let least = 0.95 - 3.0 * (0.95 * 0.05 / runs as f64).sqrt();
             assert!(
                 held.iter().all(|held| *held >= least),

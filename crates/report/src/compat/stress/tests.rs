@@ -1,12 +1,12 @@
-//! Compares the output byte for byte with `expected.txt`, which the classes of cassandra-stress
-//! 3.11.4 wrote for the same numbers.
+//! Compares the output byte for byte with `expected.txt`. The classes of cassandra-stress 3.11.4
+//! wrote that file for the same numbers.
 
 use super::*;
 
 const EXPECTED: &str = include_str!("expected.txt");
 const SECOND: u64 = 1_000_000_000;
 
-/// Returns the part of the expected text after `# name`.
+/// Returns the section of the expected text that follows `# name`.
 fn expected(name: &str) -> &'static str {
     let start = format!("# {name}\n");
     let at = EXPECTED.find(&start).expect(name) + start.len();
@@ -50,7 +50,7 @@ fn first_interval() -> Sample {
     sample([("READ", read), ("WRITE", write)], gc, 0.025438)
 }
 
-/// It is less than half a second long, with one idle kind.
+/// Returns an interval that is less than half a second long, with one idle kind.
 fn second_interval() -> Sample {
     let span = (SECOND, SECOND + 450_000_000);
     let read = timing(span, [1, 1, 0], 2_500_000, 0, 1);
@@ -136,10 +136,10 @@ fn percentiles_are_those_of_the_tools_library() {
 fn errors_and_parts_of_seconds_add_up_over_intervals() {
     let mut run = two_intervals();
     run.add(&first_interval());
-    // If they were assigned instead of added, the errors of the last interval would be the count
-    // for all.
+    // If errors were assigned instead of added, the total would only contain those of the last
+    // interval.
     assert_eq!(run.operations["READ"].errors, 4);
-    // If they were summed as whole seconds, 1.45 s would be two.
+    // If times were summed as whole seconds, 1.45 s would be counted as two seconds.
     assert!((two_intervals().total().seconds() - 1.45).abs() < 1e-9);
     let rate = "Op rate                   :    1,518 op/s  [READ: 1,035 op/s, WRITE: 483 op/s]";
     assert!(summary(&two_intervals()).contains(rate));
@@ -188,7 +188,8 @@ fn the_lines_around_runs_are_the_tools() {
     }
 }
 
-/// The last responses came 5 µs after the last whole second, which printed as 191,287 op/s.
+/// The last responses came 5 µs after the last whole second. In an earlier version, this printed a
+/// rate of 191,287 op/s.
 #[test]
 fn time_of_the_last_answers_belongs_to_the_last_whole_interval() {
     let of = |from, to, count| {

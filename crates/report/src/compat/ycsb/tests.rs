@@ -46,7 +46,7 @@ fn the_lines_are_those_of_the_text_exporter() {
     );
     assert!(text.contains("[Intended-READ], Operations, 101"));
     assert_eq!(text.matches("Return=OK").count(), 1);
-    // Without other latencies, the intended latencies have the name of the operation.
+    // If there are no other latencies, the intended latencies have the name of the operation.
     let text = end(
         (2.0, 100),
         (&series, &[]),
@@ -57,7 +57,7 @@ fn the_lines_are_those_of_the_text_exporter() {
     assert!(text.contains("[READ], Operations, 101\n") && !text.contains("Intended-"));
 }
 
-/// These are the formats of OneMeasurementHistogram, -TimeSeries and -Raw of YCSB.
+/// The expected formats are those of YCSB's classes OneMeasurementHistogram, -TimeSeries and -Raw.
 #[test]
 fn each_type_of_measurement_has_its_lines() {
     let mut service = Histogram::default();
@@ -190,7 +190,8 @@ fn read_of(us: impl Iterator<Item = u64>) -> Series {
     }
 }
 
-/// If clients differ, the mean of two 99th percentiles is far from the 99th of all.
+/// If clients differ, the mean of two 99th percentiles is far from the 99th percentile of all
+/// values.
 #[test]
 fn means_of_several_clients_stand_behind_the_percentiles_of_all() {
     let clients = [read_of(1..=100), read_of(1001..=1100)];

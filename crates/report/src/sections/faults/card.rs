@@ -1,4 +1,4 @@
-//! The card of one fault with all its facts.
+//! The card of one fault, which contains all facts about the fault.
 
 use super::{returned, tone, trial};
 use crate::number;
@@ -70,7 +70,7 @@ fn times(fault: &FaultRecord) -> String {
     .join(" · ")
 }
 
-/// Returns its effects, by name.
+/// Returns the effects of the fault, by name.
 fn fault_effects(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     let mut facts: Vec<(&str, String)> = vec![("Noticed", noticed(fault, found))];
     if let Some(dip) = found.dip {
@@ -158,7 +158,7 @@ fn dip_of(dip: &Dip) -> String {
     )
 }
 
-/// Describes a normal second before the fault, and the tolerance.
+/// Describes a normal second before the fault, and the range that counts as normal.
 fn normal(found: &RecoveryRecord) -> String {
     let within = |share: f64| number::percent(share);
     let rate = found.ops_per_s.map(|before| {
@@ -225,7 +225,7 @@ fn hints_of(hints: &Hints) -> String {
     )
 }
 
-/// Returns the stretches before, during and after.
+/// Returns the figures of the periods before, during and after the fault.
 fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &StretchRecord)> {
     let all = [
         ("before", &found.before),
@@ -235,7 +235,7 @@ fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str
     all.into_iter().filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)))
 }
 
-/// Returns the clients' view.
+/// Returns what clients could notice of the fault.
 fn stretches(found: &RecoveryRecord) -> Table {
     Table::from_records("", three_stretches(found))
         .text("Clients saw", |(name, _)| name)

@@ -1,5 +1,5 @@
-//! A table of the faults' effects, with a row for each, in the form of published tables and with
-//! the published claims.
+//! A table of the faults' effects, with a row for each fault. It has the form of published tables,
+//! and contains the published claims.
 
 use super::{returned, trial};
 use crate::number;
@@ -31,7 +31,7 @@ const FOOT: &str = "Before: the median of the seconds before the fault. Lowest: 
      from the injection until throughput was back to normal. After: the mean of all seconds since \
      the target was intact again. Errors: from the injection on.";
 
-/// Returns the table. Claims without a matching fault have their own rows.
+/// Returns the table. Claims without a matching fault have separate rows.
 pub fn table(view: &RunView) -> Table {
     let published = view.findings.published.as_ref();
     let claims = published.map_or(&[][..], |published| &published.failures);
@@ -101,13 +101,13 @@ pub fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns the p99 of a stretch, ms. `None` without a response in it.
+/// Returns the p99 in a period, ms. `None` if the period has no response.
 fn known_p99(stretch: &StretchRecord) -> Option<String> {
     let latency = &stretch.latency_ms;
     (latency.p99.least() > 0.0).then(|| number::known_ms(latency.p99))
 }
 
-/// Returns true if a claim matches a fault and its variant.
+/// Returns true if a claim refers to a fault and its variant.
 fn is_beside(view: &RunView, claim: &PublishedFailureRecord, fault: &FaultRecord) -> bool {
     let trials = &view.findings.trials;
     let variant = fault.trial.and_then(|index| {
@@ -118,7 +118,7 @@ fn is_beside(view: &RunView, claim: &PublishedFailureRecord, fault: &FaultRecord
     claim.beside.contains(&fault.kind) && is_of
 }
 
-/// Describes the service during a fault.
+/// Describes how well the target served requests during a fault.
 fn service(found: &RecoveryRecord) -> Cell {
     let failed = [&found.during, &found.after].into_iter().flatten();
     let failed: u64 = failed.map(StretchRecord::failed).sum();

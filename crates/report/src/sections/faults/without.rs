@@ -1,5 +1,5 @@
-//! A table that compares trials with faults and the same trials without them, with a row for each
-//! stretch.
+//! A table that compares trials with faults and the same trials without faults, with a row for each
+//! period.
 
 use crate::merged_points::place;
 use crate::number;
@@ -9,7 +9,7 @@ use crate::sections::comparisons::{interval_words, ratio_words};
 use crate::sections::verdict_tone;
 use store::record::ComparisonRecord;
 
-/// Metrics of the ratios, with their columns.
+/// Metrics whose ratios are shown, with the columns for them.
 const RATIOS: [(&str, &str); 3] = [
     ("ops_per_s", "Throughput"),
     ("latency_ms.p50", "p50"),

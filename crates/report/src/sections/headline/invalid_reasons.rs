@@ -1,11 +1,12 @@
-//! Reasons why a run is not valid, in a few words each, without duplicates, the most serious first.
+//! Reasons why a run is not valid, in a few words each and without duplicates. The most serious
+//! reasons come first.
 
 use crate::run_view::RunView;
 use analysis::rules::seriousness;
 use std::cmp::Reverse;
 use store::record::{CauseKind, RuleOutcome, TrialFinding};
 
-/// Maximum number of reasons on a first screen.
+/// Maximum number of reasons on the first screen.
 const REASONS_MAX: usize = 3;
 
 /// A short description of each rule.
@@ -33,19 +34,19 @@ const SHORT_WORDS: [(&str, &str); 21] = [
     ("V16", "The record lacks the ratio of data to memory"),
 ];
 
-/// Description of V14 if no read returned other data. In this case the rule mostly judges reads
-/// without a row, so the description must not report lost data.
+/// Description of V14 if no read returned wrong data. In this case the rule mostly judges reads
+/// that found no row, so the description must not report lost data.
 const NOTHING_READ: &str = "Reads found no row, or cassay could not compare them";
 
 /// Description of V14 if acknowledged data is missing, or differs from the written data.
 const DATA_LOST: &str = "Data was lost, or differs from the writes";
 
-/// A reason with its sort key: failures before warnings, and the more serious first.
+/// A reason with its sort key. Failures come before warnings, and more serious rules before others.
 type RankedReason = ((Reverse<Option<RuleOutcome>>, usize), String);
 
-/// Returns at most three reasons. First come reasons of the whole run, then causes across trials,
-/// and rules that these causes do not explain, with their number of trials. Other programs are
-/// always included, because they may be the cause of all problems.
+/// Returns at most three reasons. Reasons of the whole run come first. Then come causes that
+/// several trials show, and rules that these causes do not explain, with the number of trials for
+/// each. Other programs are always included, because they may be the cause of all problems.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let causes = &view.findings.causes;
@@ -67,14 +68,15 @@ pub(super) fn short(view: &RunView) -> Vec<String> {
     said
 }
 
-/// Returns a rule's sort key among the reasons, by its worst trial.
+/// Returns the sort key of a rule among the reasons, which depends on the worst trial.
 fn place(trials: &[TrialFinding], rule: &str) -> (Reverse<Option<RuleOutcome>>, usize) {
     let all = trials.iter().flat_map(|trial| &trial.rules);
     let worst = all.filter(|one| one.rule == rule).map(|one| one.result).max();
     (Reverse(worst), seriousness(rule))
 }
 
-/// Returns the short description of a rule, with its number of trials. `None` if it affects none.
+/// Returns the short description of a rule, with the number of affected trials. `None` if it
+/// affects no trial.
 fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<RankedReason> {
     let mut of: Vec<&TrialFinding> =
         trials.iter().filter(|trial| is_against(trial, rule)).collect();
@@ -104,7 +106,7 @@ fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<
     })
 }
 
-/// Returns the rule that a cause explains for single trials.
+/// Returns the rule whose violations in single trials this cause explains.
 fn explains(cause: CauseKind) -> Option<&'static str> {
     match cause {
         CauseKind::Others => Some("V18"),
@@ -115,7 +117,7 @@ fn explains(cause: CauseKind) -> Option<&'static str> {
     }
 }
 
-/// Returns reasons that concern no single trial: the run was stopped, or no trial has finished.
+/// Returns reasons that concern the whole run: it was stopped, or no trial has finished.
 fn run_reasons(view: &RunView) -> impl Iterator<Item = &String> {
     let records = view.findings.reasons_as_data().into_owned();
     let reasons = view.findings.reasons.iter().zip(records);
@@ -153,7 +155,7 @@ fn is_against(trial: &TrialFinding, rule: &str) -> bool {
     trial.rules.iter().any(|one| one.rule == rule && is_bad(one.result))
 }
 
-/// Formats a share: `: up to 33 % of its CPU`.
+/// Formats a share, such as `: up to 33 % of its CPU`.
 fn others(trials: &[&TrialFinding]) -> String {
     let shares = trials.iter().filter_map(|trial| trial.machine.as_ref()?.cpu_others);
     shares.reduce(f64::max).map_or_else(String::new, |most| {

@@ -1,5 +1,5 @@
-//! Compares variants: throughput and p99 of each, with intervals. At a rate with which all variants
-//! kept up, it shows p99 and the most different cost or the median.
+//! Compares variants by throughput and p99, with intervals. At a rate with which all variants kept
+//! up, compares p99 and either the cost that differs most or the median.
 
 use crate::merged_points::{
     ALL, Point, best, compared_value, is_kept_up, most_different_cost, moved_ends, place,
@@ -11,7 +11,7 @@ use crate::run_view::RunView;
 use measure::Known;
 use store::record::{CostKind, CostRecord, QuantilesRecord};
 
-/// Maximum number of rows on a first screen.
+/// Maximum number of rows on the first screen.
 const ROWS_MAX: usize = 10;
 
 /// Returns the figure. `None` for a study with one variant.
@@ -43,8 +43,8 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
     })
 }
 
-/// Returns the plot next to p99. At a rate with which all variants kept up, throughput equals the
-/// offered rate, and another plot replaces it.
+/// Returns the plot next to that of p99. At a rate with which all variants kept up, throughput
+/// equals the offered rate, so another plot replaces it.
 fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     if !shown.iter().all(|point| is_kept_up(view, point)) {
         return rows("op/s (more is better)".into(), view, shown, |point| {
@@ -88,7 +88,7 @@ fn latencies(
     })
 }
 
-/// A value, its interval, and its text.
+/// A value, its interval, and its formatted text.
 type Value = (Option<f64>, Option<[f64; 2]>, String);
 
 /// Returns a row for each variant.
@@ -103,8 +103,8 @@ fn rows(
         ValueRow {
             label: variant_name(point.variant, view).to_owned(),
             value,
-            // An interval from the spread between blocks may extend below zero, which is impossible
-            // for a value.
+            // An interval that comes from the spread between blocks may extend below zero, but the
+            // value itself cannot be negative.
             ci95: ci95.map(|ends| ends.map(|end| end.max(0.0))),
             other: None,
             text,
@@ -118,14 +118,15 @@ fn rows(
     }
 }
 
-/// Returns a cost of a point.
+/// Returns the value of a cost at a point.
 fn cost_of<'v>(view: &'v RunView, point: &Point<'_>, cost: CostKind) -> Option<&'v CostRecord> {
     let mut points = view.findings.usable_points();
     let of = points.find(|one| one.variant == *point.variant && one.point == point.at)?;
     of.costs.iter().find(|one| one.cost == cost)
 }
 
-/// Returns the point of a variant that the question is about, or its best.
+/// Returns the point of a variant that the question is about. If there is none, returns the best
+/// point.
 fn primary<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],

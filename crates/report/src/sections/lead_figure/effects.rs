@@ -1,5 +1,5 @@
-//! Plots the effects of settings as a forest plot: those of a matrix with intervals, and those of a
-//! screening with its limits.
+//! Plots the effects of settings as a forest plot. Effects of a matrix have intervals, and effects
+//! of a screening have limits.
 
 use crate::merged_points::place;
 use crate::page::{ColorRole, LeadFigure, Plot, RowsPlot, ValueRow};
@@ -8,7 +8,7 @@ use crate::sections::results::metric_name;
 use analysis::screening::Activity;
 use store::record::{EffectKind, EffectRecord, EffectVerdict, Finding};
 
-/// Maximum number of effects on a first screen. It shows the largest effects.
+/// Maximum number of effects on the first screen. The largest effects are shown.
 const ROWS_MAX: usize = 12;
 
 /// Plots main effects at the primary point. `None` for a study without a matrix.
@@ -55,7 +55,7 @@ pub(super) fn screening_figure(view: &RunView) -> Option<LeadFigure> {
     let row = |effect: &store::record::ScreenedRecord| ValueRow {
         label: format!("{}: {} ÷ {}", effect.setting, effect.value, effect.against),
         value: Some(change(effect.ln_ratio)),
-        // This is not an interval, but the range of a null effect by chance.
+        // This range is not an interval. It is the range in which chance moves an effect of zero.
         ci95: None,
         other: Some([change(-screen.sme), change(screen.sme)]),
         text: measure::number::change(effect.ln_ratio.exp()),

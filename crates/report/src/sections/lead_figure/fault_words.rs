@@ -1,5 +1,5 @@
 //! Describes a fault in a few words: its duration, the lost throughput, failures, and the return to
-//! normal. Also describes, once for all faults, if acknowledged data was lost.
+//! normal. For all faults together, describes whether acknowledged data was lost.
 
 use crate::number;
 use crate::run_view::RunView;
@@ -8,7 +8,7 @@ use store::record::{
     read_back_words,
 };
 
-/// Describes a fault: `node-kill of node2, broken for 45.0 s`.
+/// Describes a fault, such as `node-kill of node2, broken for 45.0 s`.
 pub(super) fn title(fault: &FaultRecord) -> String {
     let ends = fault.injected_s.zip(fault.whole_s.or(fault.healing_s));
     match ends {
@@ -20,13 +20,14 @@ pub(super) fn title(fault: &FaultRecord) -> String {
     }
 }
 
-/// Describes its effect on load at a rate, or in a closed loop. Empty if it was not measured.
+/// Describes the effect of a fault on load, at a rate or in a closed loop. Empty if the effect was
+/// not measured.
 pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
     let Some(found) = &fault.recovery else {
         return String::new();
     };
     let [throughput, p99] = [throughput(found), p99(fault)];
-    // At a rate, the cost of a fault is its latency.
+    // If load comes at a rate, the cost of a fault is latency.
     let costs = if is_at_rate {
         [p99, throughput]
     } else {
@@ -36,8 +37,8 @@ pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
     said.flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Describes an effect: `62 % less throughput at worst, below normal for 29.0 s, 81,300 operations
-/// short.`
+/// Describes an effect, such as `62 % less throughput at worst, below normal for 29.0 s, 81,300
+/// operations short.`
 fn throughput(found: &RecoveryRecord) -> Option<String> {
     let dip = found.dip?;
     if dip.depth == 0.0 {
@@ -56,7 +57,7 @@ fn throughput(found: &RecoveryRecord) -> Option<String> {
     Some(format!("{worst}, below normal for {seconds}{short}."))
 }
 
-/// Describes failures: `38 of 1,120,388 operations failed.`
+/// Describes failures, such as `38 of 1,120,388 operations failed.`
 fn errors(found: &RecoveryRecord) -> Option<String> {
     let stretches = || [&found.during, &found.after].into_iter().flatten();
     stretches().next()?;
@@ -72,12 +73,13 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
     })
 }
 
-/// Describes the return to normal: `Throughput was back to normal 21.8 s after the healing; p99 was
-/// not within 90 s of it.`
+/// Describes the return to normal, such as `Throughput was back to normal 21.8 s after the healing;
+/// p99 was not within 90 s of it.`
 fn as_before(fault: &FaultRecord) -> Option<String> {
     let said = Aftermath::from_fault(fault)?.words(fault)?;
     let is_name = |name: &String| said.starts_with(name.as_str());
-    // The name of a node or of a percentile keeps its lower-case letter.
+    // At the beginning of the sentence, the name of a node or of a percentile keeps its lower-case
+    // letter.
     Some(
         if said.starts_with("p99") || fault.place.as_ref().is_some_and(is_name) {
             said + "."
@@ -87,11 +89,11 @@ fn as_before(fault: &FaultRecord) -> Option<String> {
     )
 }
 
-/// Describes an effect on latency: `P99 51 → 1,040 ms while broken (× 20.4).`
+/// Describes an effect on latency, such as `P99 51 → 1,040 ms while broken (× 20.4).`
 fn p99(fault: &FaultRecord) -> Option<String> {
     let said = p99_words(fault)?;
     let first = said.chars().next()?;
-    // The percentile keeps its lower-case letter.
+    // The name of a percentile, such as `p99`, keeps its lower-case letter.
     Some(if first == 'p' {
         said + "."
     } else {
@@ -99,8 +101,8 @@ fn p99(fault: &FaultRecord) -> Option<String> {
     })
 }
 
-/// Describes the loss of acknowledged data in trials with a fault. The statement that no data was
-/// lost covers only rows that were read back and judged.
+/// Describes whether acknowledged data was lost in trials with a fault. The statement that no data
+/// was lost covers only rows that were read back and judged.
 pub(super) fn losses(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let broken: Vec<&TrialFinding> = trials.iter().filter(|t| !t.faults.is_empty()).collect();

@@ -1,5 +1,5 @@
-//! Plots faults: throughput and p99 in the window around each, with the outage shaded, its cost,
-//! and any loss of acknowledged data.
+//! Plots throughput and p99 in a period around each fault, with the outage shaded. States the cost
+//! of the fault, and any loss of acknowledged data.
 
 use super::{fault_words, trial_over_time};
 use crate::page::{
@@ -10,11 +10,12 @@ use crate::sections::faults::fault_bands;
 use analysis::procedure::Point;
 use store::record::FaultRecord;
 
-/// Maximum number of strips on a first screen.
+/// Maximum number of panels on the first screen.
 const STRIPS_MAX: usize = 4;
-/// Time shown before the injection and after the return to normal, in lengths of the outage.
+/// Time shown before the injection and after the return to normal, as a multiple of the length of
+/// the outage.
 const AROUND: f64 = 0.6;
-/// Minimum of that time, s.
+/// Minimum length of the time shown before and after, s.
 const AROUND_MIN_S: f64 = 15.0;
 
 /// Returns the figure. `None` for a run without faults.
@@ -57,15 +58,16 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-/// Returns true if the load during a fault had a rate.
+/// Returns true if the load during a fault came at a rate.
 fn is_at_rate(view: &RunView, fault: &FaultRecord) -> bool {
     let mut trials = view.findings.trials.iter();
     let trial = trials.find(|trial| Some(trial.index) == fault.trial);
     trial.and_then(|trial| trial.point).is_some_and(Point::is_rate)
 }
 
-/// Returns the panels of a fault. At a rate, the panels show p99, because latency is the cost, and
-/// throughput if there is space for both. In a closed loop, they show throughput.
+/// Returns the panels of a fault. At a rate, a panel shows p99, because latency is the cost. A
+/// second panel shows throughput if there is space for both. In a closed loop, the panel shows
+/// throughput.
 fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>; 2] {
     match (is_at_rate(view, fault), has_both) {
         (true, true) => [
@@ -77,15 +79,16 @@ fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>;
     }
 }
 
-/// Series of a panel.
+/// Series that a panel shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Series {
     Throughput,
     P99,
 }
 
-/// Returns one panel: the measured window around a fault. Reading back afterwards is not user load,
-/// and appears on no panel. The first panel of a fault describes its effect.
+/// Returns one panel with the measured window around a fault. No panel shows the time in which rows
+/// are read back afterwards, because this is not user load. The first panel of a fault describes
+/// its effect.
 fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Option<Plot> {
     let trial = view.trials.iter().find(|trial| Some(trial.index) == fault.trial)?;
     let finding = view.findings.trials.iter().find(|one| Some(one.index) == fault.trial)?;

@@ -1,13 +1,13 @@
-//! Plots a sweep: throughput and p99 over the load, with the knee.
+//! Plots a sweep, with throughput and p99 over the load, and with the knee.
 
 use crate::merged_points::{ALL, Point, only_axis, variant_name, variants};
 use crate::number;
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Verdict};
 use crate::run_view::RunView;
 
-/// Minimum number of loads for a curve.
+/// Minimum number of loads from which a curve is drawn.
 const PLACES_MIN: usize = 3;
-/// Number of curves that a reader can distinguish at a glance.
+/// Maximum number of curves that a reader can distinguish at a glance.
 const VARIANTS_MAX: usize = 6;
 
 /// Returns the figure. `None` with fewer than three loads, or with more than one axis.
@@ -34,7 +34,7 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
             |point| Some(point.ops_per_s()),
             |point| point.ops_per_s_ci95(),
         ));
-        // A saturated point has the latency of a growing queue.
+        // The latency of a saturated point is that of a growing queue, so it is omitted.
         let p99 = |point: &Point<'_>| {
             let known = point.latency(view, ALL).filter(|_| !point.saturated)?;
             Some(known.p99.least())
@@ -93,7 +93,7 @@ fn axis_title(axis: &str) -> &str {
 }
 
 /// Returns a line through the points of a variant, and the points. Invalid points are hollow, and
-/// not in the line. If all points of a variant are invalid, its line is dashed.
+/// the line omits them. If all points of a variant are invalid, its line is dashed.
 fn marks<'p, 'a: 'p>(
     points: impl Iterator<Item = &'p Point<'a>> + Clone,
     paint: ColorRole,

@@ -1,10 +1,10 @@
-//! Plots published and measured ratios.
+//! Plots published ratios next to measured ratios.
 
 use crate::number;
 use crate::page::{ColorRole, RowsPlot, ValueRow};
 use crate::run_view::RunView;
 
-/// Maximum number of ratios on a first screen.
+/// Maximum number of ratios on the first screen.
 const ROWS_MAX: usize = 8;
 
 /// Returns a row for each published ratio that was also measured. `None` for a study without

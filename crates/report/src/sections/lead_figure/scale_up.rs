@@ -1,4 +1,4 @@
-//! Speed-up over the number of units, compared with the ideal.
+//! Plots the speed-up over the number of units, and compares it with the ideal speed-up.
 
 use crate::number;
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
@@ -42,7 +42,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
 }
 
 fn arm_marks(arm: &ScaleUpRecord, paint: ColorRole) -> Vec<LeadMark> {
-    // One unit is the base of all others, so it has no speed-up itself.
+    // The speed-up of all other points is relative to one unit, so one unit itself has none.
     let speed_up = |point: &ScalePointRecord| match &point.speed_up {
         Some(ratio) => Some((ratio.value, ratio.ci95)),
         None => (point.units == 1 && point.ops_per_s.is_some()).then_some((1.0, None)),

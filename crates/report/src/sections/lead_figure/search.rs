@@ -1,4 +1,4 @@
-//! Plots a search: the percentile over the load, with its limit and the result.
+//! Plots a search, with the percentile over the load, the limit of the percentile, and the result.
 
 use crate::merged_points::{axis_value, variant_name, variants};
 use crate::number;
@@ -15,7 +15,7 @@ use store::record::{
 /// Maximum number of variants whose steps are drawn side by side. With more variants, only the
 /// results are drawn.
 const SEARCHES_MAX: usize = 2;
-/// Maximum number of variants on a first screen.
+/// Maximum number of variants on the first screen.
 const ROWS_MAX: usize = 10;
 
 /// Returns the figure. `None` without a search.
@@ -84,7 +84,7 @@ fn color(result: SearchResult) -> ColorRole {
     }
 }
 
-/// Plots the result for each of many variants. `None` if none has a result.
+/// Plots the results of many variants. `None` if no variant has a result.
 fn many_searches_figure(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> {
     let searches = &view.findings.searches;
     let names = variants(view);
@@ -166,7 +166,7 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     }))
 }
 
-/// Marks the result: one load, or the range of several searches.
+/// Marks the result, which is one load, or the range of several searches.
 fn found(searches: &[&SearchRecord]) -> Option<LeadMark> {
     let range = searches.iter().find_map(|search| search.range);
     if let Some(SearchRangeRecord {

@@ -1,15 +1,16 @@
-//! Plots one trial over time: an endurance with its changes of level, or the trial of a single
-//! point.
+//! Plots one trial over time. It is an endurance trial with its changes of level, or the trial of a
+//! single point.
 
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
 use crate::run_view::{RunView, TrialView};
 use store::record::TrialFinding;
 
-/// Number of places on the time axis: the number that a first screen can show.
+/// Number of bins on the time axis, which is as many as a first screen can show.
 const PLACES_MAX: usize = 240;
-/// Minimum length of an interval for a rate. The last interval of a window may be too short.
+/// Minimum length of an interval for which a rate is drawn. The last interval of a window may be
+/// too short.
 const SECONDS_MIN: f64 = 0.5;
-/// Kind of the interval lines that are not of operations.
+/// Kind of the interval lines that do not describe operations.
 const CLIENT: &str = "client";
 
 /// Plots throughput and p99 of the long trial, with its changes of level.
@@ -91,7 +92,7 @@ pub(super) fn window_of(finding: &TrialFinding) -> [f64; 2] {
     window.map_or([0.0, f64::INFINITY], |phase| [phase.from_s, phase.to_s])
 }
 
-/// Returns the operations per second of all kinds together, joined to the number of places.
+/// Returns the operations per second of all kinds together, joined to the number of bins.
 pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let seconds = seconds(trial, [from, to], |record| {
         record.ok as f64 / record.seconds.max(1e-9)
@@ -101,7 +102,7 @@ pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option
     })
 }
 
-/// Returns the p99 of the slowest kind, as the worst of the joined intervals.
+/// Returns the p99 of the slowest kind. For joined intervals, it is the worst p99.
 pub(super) fn latencies(trial: &TrialView, window: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let mut worst: Vec<(f64, f64)> = Vec::new();
     for record in in_window(trial, window) {
@@ -128,7 +129,7 @@ fn in_window(
         .filter(move |one| one.kind != CLIENT && one.seconds >= SECONDS_MIN && is_inside(one.t_s))
 }
 
-/// Returns a value of each second, added over kinds.
+/// Returns a value for each second, summed over kinds.
 fn seconds(
     trial: &TrialView,
     window: [f64; 2],

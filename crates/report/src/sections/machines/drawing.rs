@@ -1,8 +1,9 @@
-//! Draws a machine as a picture: packages, the NUMA nodes in them, the L3 groups in these, and
-//! cores with their threads, in the colours of the nodes that may run there.
+//! Draws a machine as a picture. It contains packages, the NUMA nodes in each package, the L3
+//! groups in each NUMA node, and cores with their threads. Cores have the colours of the nodes that
+//! may run on them.
 //!
-//! Small machines show every core. On large machines, equal neighbouring cores are one tile. If
-//! there are still too many tiles, a whole L3 group is one tile.
+//! Small machines show every core. On large machines, equal neighbouring cores form one tile. If
+//! there are still too many tiles, a whole L3 group forms one tile.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus, list};
 use crate::number;
@@ -12,17 +13,17 @@ use store::record::{L3Record, NumaNodeRecord, numbers_of};
 
 /// Maximum number of CPUs for which every core is shown.
 const CPUS_MAX: usize = 128;
-/// Number of colours. With more nodes, cores are not shown one by one, because names do not fit on
-/// them.
+/// Number of colours. With more nodes than colours, cores are not shown one by one, because names
+/// do not fit on them.
 const COLORS: usize = 8;
 /// Maximum number of tiles in a picture.
 const TILES_MAX: usize = 256;
-/// Maximum length of a list of CPUs in a tile; the tooltip has all of them.
+/// Maximum length of a list of CPUs in a tile. The tooltip contains all CPUs.
 const LIST_MAX: usize = 14;
-/// Maximum number of names in a box; the others are counted.
+/// Maximum number of names in a box. Further ones are only counted.
 const NAMES_MAX: usize = 3;
 
-/// State of a CPU, without colours.
+/// State of a CPU, from which its style follows.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
     owners: Vec<usize>,
@@ -38,7 +39,7 @@ enum Detail {
     Group,
 }
 
-/// Place of a core: package, NUMA node and L3, by their indexes in the record.
+/// Location of a core: package, NUMA node and L3 group, by their indexes in the record.
 type CorePlace = (usize, usize, usize);
 
 struct Drawing<'a> {
@@ -50,15 +51,15 @@ struct Drawing<'a> {
     states: HashMap<u32, State>,
 }
 
-/// Name of a picture.
+/// Title of the picture.
 pub struct PictureName {
-    /// Id within the page.
+    /// Id of the picture within the page.
     pub id: String,
-    /// Title for readers.
+    /// Title that readers see.
     pub title: String,
 }
 
-/// Returns the picture. `None` for a machine with too many parts, or none.
+/// Returns the picture. `None` if a machine has too many parts, or none.
 pub fn picture(
     name: PictureName,
     seen: &MachineView<'_>,
@@ -192,7 +193,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Describes its memory, the users of that memory, and nearby devices.
+    /// Describes the memory of a NUMA node, the users of that memory, and nearby devices.
     fn about_numa(&self, node: &NumaNodeRecord) -> Vec<String> {
         let mut details = Vec::new();
         let memory = node
@@ -253,8 +254,8 @@ impl Drawing<'_> {
         cores.chunk_by(is_alike).map(|alike| self.tile(alike, detail)).collect()
     }
 
-    /// Draws cores as one tile, with a part for the first threads of all cores and a part for the
-    /// second ones.
+    /// Draws several cores as one tile. One part stands for the first threads of all cores, and
+    /// another part for the second threads.
     fn tile(&self, cores: &[&Cpus], detail: Detail) -> Leaf {
         let threads = cores.iter().map(|core| core.len()).max().unwrap_or(0);
         let of_thread = |rank: usize| -> Cpus {
@@ -265,7 +266,7 @@ impl Drawing<'_> {
             Some(_) => Some("fast"),
             None => None,
         };
-        // The tile of many cores names their users, because colours repeat.
+        // A tile of many cores names the users of the cores, because colours repeat.
         let all: Cpus = cores.iter().copied().flatten().copied().collect();
         let users = self.users(&all).filter(|_| detail != Detail::Core);
         let label: Vec<&str> = users.as_deref().into_iter().chain(kind).collect();
@@ -298,7 +299,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Names the processes that may run on some of these CPUs. `None` if unknown.
+    /// Names the processes that may run on some of these CPUs. `None` if the processes are unknown.
     fn users(&self, cpus: &Cpus) -> Option<String> {
         let mine = self.placed.iter().filter(|one| !one.cpus.is_disjoint(cpus));
         let users: Vec<&str> = mine.map(|one| one.record.who.as_str()).collect();
@@ -358,7 +359,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Returns all parts of all tiles in boxes.
+/// Returns all parts of all tiles in the boxes.
 fn parts(nests: &[BoxGroup]) -> Vec<&Part> {
     let mut all = Vec::new();
     for nest in nests {
@@ -381,7 +382,7 @@ fn few(names: &[&str]) -> String {
     }
 }
 
-/// Counts the parts of the machine, in a sentence.
+/// States the numbers of the machine's parts, in a sentence.
 pub fn summary(seen: &MachineView<'_>) -> String {
     let record = seen.record;
     let of = |count: usize, one: &str, many: &str| match count {

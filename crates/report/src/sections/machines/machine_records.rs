@@ -1,28 +1,28 @@
-//! A machine and the processes on it, with the lists of their records parsed.
+//! A machine and the processes on it. The lists of CPUs in their records have been parsed.
 
 use std::collections::BTreeSet;
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord, numbers_of};
 
-/// Numbers of CPUs.
+/// A set of CPUs, by their numbers.
 pub type Cpus = BTreeSet<u32>;
 
-/// A machine.
+/// A machine, with its records parsed.
 pub struct MachineView<'a> {
     pub record: &'a MachineTopologyRecord,
     pub packages: Vec<Cpus>,
     pub numa_nodes: Vec<Cpus>,
-    /// Groups of cores that certainly share an L3.
+    /// Groups of cores that are known to share an L3 cache.
     pub l3: Vec<Cpus>,
     pub cores: Vec<Cpus>,
-    /// CPUs that some host on it may use.
+    /// CPUs that at least one host on the machine may use.
     pub allowed: Cpus,
 }
 
-/// A node or the client on a machine.
+/// A node or the client, as a process on a machine.
 pub struct PlacedProcess<'a> {
     pub record: &'a PlacementRecord,
     pub cpus: Cpus,
-    /// CPUs that its host may use.
+    /// CPUs that the host of the process may use.
     pub allowed: Cpus,
 }
 
@@ -42,7 +42,7 @@ impl<'a> MachineView<'a> {
         }
     }
 
-    /// Returns the processes on it.
+    /// Returns the processes on the machine.
     pub fn placed(&self, of: &'a NodesRecord) -> Vec<PlacedProcess<'a>> {
         let mine = |one: &&PlacementRecord| {
             machine_of(one, of).is_some_and(|machine| std::ptr::eq(machine, self.record))
@@ -65,8 +65,8 @@ impl<'a> MachineView<'a> {
     }
 }
 
-/// Returns the machine of a process: the machine of its host. A process outside of the simulated
-/// hosts of a machine is also on that machine.
+/// Returns the machine on which a process ran, which is the machine of its host. A process outside
+/// of the simulated hosts of a machine also ran on that machine.
 pub fn machine_of<'a>(
     placement: &PlacementRecord,
     of: &'a NodesRecord,
@@ -83,7 +83,7 @@ pub fn machine_of<'a>(
     })
 }
 
-/// Names CPUs in a sentence: `CPU 3`, `CPUs 0-1,4`.
+/// Names CPUs in a sentence, such as `CPU 3` or `CPUs 0-1,4`.
 pub fn describe_cpus(cpus: &Cpus) -> String {
     match cpus.len() {
         1 => format!("CPU {}", list(cpus)),
@@ -91,7 +91,7 @@ pub fn describe_cpus(cpus: &Cpus) -> String {
     }
 }
 
-/// Formats numbers as the kernel does: `0-3,8`.
+/// Formats numbers in the kernel's format, such as `0-3,8`.
 pub fn list(numbers: &Cpus) -> String {
     let mut ranges: Vec<[u32; 2]> = Vec::new();
     for number in numbers.iter().copied() {

@@ -1,13 +1,14 @@
-//! Interprets a machine and its places in sentences: the resources that the client shares with
-//! nodes, a way to avoid this, and the limits of a machine of this size. All functions are pure.
+//! Describes a machine and the placement on it in sentences. They state the resources that the
+//! client shares with nodes, a way to avoid this, and the limits of a machine of this size. All
+//! functions are pure.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus};
 
-/// Maximum number of names; the others are counted.
+/// Maximum number of names in a sentence. Further ones are only counted.
 const NAMES_MAX: usize = 4;
 
-/// Describes the resources that the client shares with the nodes on its machine. Empty if either is
-/// missing.
+/// Describes the resources that the client shares with the nodes on its machine. Empty if the
+/// machine has no client or no nodes.
 pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec<String> {
     let (client, nodes): (Vec<_>, Vec<_>) = placed
         .iter()
@@ -64,20 +65,20 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec
     vec![sentence.to_owned()]
 }
 
-/// Returns all CPUs of the groups that contain some of these.
+/// Returns all CPUs of the groups that contain any of these CPUs.
 fn around(groups: &[Cpus], cpus: &Cpus) -> Cpus {
     let touched = groups.iter().filter(|group| !group.is_disjoint(cpus));
     touched.flatten().copied().collect()
 }
 
-/// Returns the allowed CPUs of the groups without a node.
+/// Returns the allowed CPUs of the groups on which no node runs.
 fn free_of(groups: &[Cpus], taken: &Cpus, allowed: &Cpus) -> Cpus {
     let free = groups.iter().filter(|group| group.is_disjoint(taken));
     free.flatten().filter(|cpu| allowed.contains(cpu)).copied().collect()
 }
 
-/// Explains if this could have been avoided. Some units were free, there is only one, or nodes have
-/// all.
+/// Explains whether the sharing could have been avoided: some units were free, there is only one
+/// unit, or the nodes use all units.
 fn avoided(free: &Cpus, what: &str, count: usize) -> String {
     if !free.is_empty() {
         return format!(

@@ -1,4 +1,4 @@
-//! Groups trials with equal machines and places, and creates the table of a group.
+//! Groups trials with equal machines and placements, and creates the table of a group.
 
 use super::machine_records::machine_of;
 use crate::number;
@@ -8,12 +8,13 @@ use crate::run_view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{NodesRecord, PlacementRecord};
 
-/// Trials with the same machines and places, the first one first.
+/// Trials with the same machines and placements, in order.
 pub struct Group<'a> {
     pub trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns the trials grouped by machines and places; those without either are omitted.
+/// Returns the trials grouped by machines and placements. Trials without any of these records are
+/// omitted.
 pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &view.trials {
@@ -31,7 +32,8 @@ pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     groups
 }
 
-/// Compares records; threads, resident memory and notes may differ from trial to trial.
+/// Returns true if the records are equal. Threads, resident memory and notes may differ from trial
+/// to trial, and are ignored.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let places = |of: &NodesRecord| -> Vec<[String; 5]> {
         let place = |one: &PlacementRecord| {
@@ -45,12 +47,12 @@ fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
 }
 
 impl<'a> Group<'a> {
-    /// Returns the first of its records.
+    /// Returns the record of the first trial in the group.
     pub fn first(&self) -> &'a NodesRecord {
         self.trials[0].1
     }
 
-    /// Returns its places, nodes by name and then the client.
+    /// Returns the placements in the group. Nodes come first, ordered by name, then the client.
     pub fn placements(&self) -> Vec<&'a PlacementRecord> {
         let mut all: Vec<&PlacementRecord> = self.first().placements.iter().collect();
         all.sort_by(|a, b| {
@@ -60,14 +62,14 @@ impl<'a> Group<'a> {
         all
     }
 
-    /// Returns the same place in each of its trials.
+    /// Returns the same process's placement in each trial of the group.
     pub fn everywhere(&self, one: &PlacementRecord) -> Vec<&'a PlacementRecord> {
         let is_it = |other: &&PlacementRecord| other.who == one.who && other.host == one.host;
         let trials = self.trials.iter();
         trials.filter_map(|(_, nodes)| nodes.placements.iter().find(is_it)).collect()
     }
 
-    /// Returns the notes on its places, without duplicates, as sentences that name the process.
+    /// Returns the notes on the placements, without duplicates, as sentences that name the process.
     pub fn notes(&self) -> Vec<String> {
         let all = self.trials.iter().flat_map(|(_, nodes)| &nodes.placements);
         let notes = all.flat_map(|one| &one.notes);
@@ -81,7 +83,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the smallest and the largest of some numbers.
+/// Returns the smallest and the largest of the numbers.
 pub fn range<T: Ord + Copy>(numbers: impl Iterator<Item = T> + Clone) -> Option<[T; 2]> {
     Some([numbers.clone().min()?, numbers.max()?])
 }
@@ -113,7 +115,7 @@ fn written([low, high]: [String; 2]) -> String {
     }
 }
 
-/// Returns the table of places.
+/// Returns the table of placements.
 pub fn table(of: &str, group: &Group<'_>) -> Table {
     let caption = format!("Where nodes and client ran{of}");
     Table::from_records(caption, group.placements())
@@ -130,7 +132,7 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
             written(threads.unwrap_or_default().map(|count| number::count(count as u64)))
         })
         .text("Resident, by NUMA node", |one| {
-            // NUMA nodes that never had resident memory are omitted.
+            // A NUMA node is omitted if no trial had resident memory on it.
             let resident = resident(&group.everywhere(one))
                 .into_iter()
                 .filter(|(_, [_, high])| *high > 0)

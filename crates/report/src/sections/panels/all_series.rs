@@ -1,7 +1,9 @@
-//! Every recorded series, by group: the part of its name before the first point.
+//! Every recorded series, in groups. The group of a series is the part of its name before the first
+//! full stop.
 //!
-//! They are behind a fold, for readers who look for a particular series. The limit of the page
-//! determines the number of trials in it. The others are on disk, and the page says so.
+//! The charts are behind a fold, for readers who look for a particular series. The size limit of
+//! the page determines how many trials they cover. The other trials are on disk, and the page
+//! states this.
 
 use super::node_colours::PlaceColors;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
@@ -12,14 +14,14 @@ use crate::run_view::{ProbeSeries, RunView, TrialView};
 use crate::sections::trial_series;
 use std::collections::BTreeMap;
 
-/// Maximum bytes of all these charts on a page; see the limit of the panels.
+/// Maximum number of bytes of all these charts on a page. The panels have a separate limit.
 const EVERY_BYTES_MAX: usize = 500_000;
-/// Bytes of a row in addition to its series: its axis, its title, and its share of the phases'
-/// bands and names. In a run of 30 trials, this was 840.
+/// Number of bytes of a row in addition to its series: its axis, its title, and its share of the
+/// bands and names of phases. In a run of 30 trials, this number was 840.
 const ROW_BYTES: usize = 850;
-/// Buckets of a trial's time axis. Readers look only at the shape of small multiples.
+/// Number of buckets of a trial's time axis. In charts this small, readers only look at the shape.
 const BUCKETS: usize = 36;
-/// Maximum number of rows of one chart; a group with more has several.
+/// Maximum number of rows in one chart. A group with more series has several charts.
 const ROWS_MAX: usize = 12;
 /// Height of a row.
 const ROW_PX: u32 = 64;
@@ -28,8 +30,8 @@ const GAP_PX: u32 = 24;
 /// Space above the rows.
 const ABOVE_PX: u32 = 130;
 
-/// Returns the charts to choose from, behind a fold. `unread` is the number of series of other
-/// trials.
+/// Returns the charts from which the reader chooses, behind a fold. `unread` is the number of
+/// series of other trials.
 pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Block> {
     let mut charts = Vec::new();
     let mut taken = 0;
@@ -71,7 +73,7 @@ fn bytes(series: &ProbeSeries) -> usize {
     TRACE_BYTES + series.values.len().min(2 * BUCKETS) * VALUE_BYTES
 }
 
-/// Series of one group, by name: the rows of one chart.
+/// Series of one group, ordered by name, which are the rows of one chart.
 struct Group<'a> {
     name: String,
     rows: Vec<(&'a str, Vec<&'a ProbeSeries>)>,
@@ -83,7 +85,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the first trial of every variant, then the others, because readers compare variants.
+/// Returns the first trial of every variant, then the others. This order helps readers to compare
+/// variants.
 fn one_per_variant_first<'a>(view: &RunView, trials: &[&'a TrialView]) -> Vec<&'a TrialView> {
     let variant = |trial: &TrialView| {
         let planned = view.plan.trials.iter().find(|t| t.index == trial.index);

@@ -1,7 +1,7 @@
-//! The rows of one trial before they are drawn: every line with all its values.
+//! The rows of one trial before they are drawn, with all values of every line.
 //!
-//! The page creates them twice for a figure: once to count its traces, because the page has a
-//! limit, and once to draw.
+//! The page uses them twice for a figure: first to determine the number of traces, because the size
+//! of the page is limited, and then to draw.
 
 use super::node_colours::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
@@ -15,33 +15,34 @@ use crate::sections::panels::panel;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{IntervalRecord, TrialFinding};
 
-/// Maximum number of hosts that each have a row for their CPU. More hosts share a row.
+/// Maximum number of hosts for which each host has a row for its CPU. With more hosts, all hosts
+/// share a row.
 const CPU_ROWS_MAX: usize = 3;
-/// Height of a row that only names the missing data.
+/// Height of a row that only states which data is missing.
 const NOTE_PX: u32 = 16;
 
-/// All rows of a trial.
+/// All rows of a trial's figure.
 pub struct Draft {
-    /// Rows from top to bottom.
+    /// Rows of the figure, from top to bottom.
     pub rows: Vec<DraftRow>,
-    /// Names in the legend: name, group, colour.
+    /// Names in the legend, each with its group and colour.
     places: Vec<(String, String, Color)>,
 }
 
-/// One row.
+/// One row of a figure before it is drawn.
 pub struct DraftRow {
-    /// Title with its unit.
+    /// Title of the row with its unit.
     pub title: String,
-    /// Reason why it is empty. Empty if it is not.
+    /// Reason why the row is empty. Empty if the row contains lines.
     pub note: String,
-    /// Height in CSS pixels.
+    /// Height of the row in CSS pixels.
     pub height_px: u32,
     scale: Scale,
     right: Option<String>,
     lines: Vec<Line>,
 }
 
-/// One line, with all its values.
+/// One line of a row, with all its values.
 struct Line {
     series: Series,
     values: Vec<(f64, f64)>,
@@ -57,7 +58,8 @@ impl Draft {
         for spec in HOSTS.iter().chain(NODES) {
             rows.push(row(spec, trial, &places, finding));
         }
-        // Only places with a line have names: imported files have hundreds of places.
+        // Only places that have a line are named, because imported files can have hundreds of
+        // places.
         let lines = rows.iter().flat_map(|row| &row.lines);
         let used: BTreeSet<&str> = lines.map(|l| l.series.group.as_str()).collect();
         let mut legend = places.legend();
@@ -73,7 +75,7 @@ impl Draft {
         self.places.len() + self.rows.iter().map(|row| row.lines.len()).sum::<usize>()
     }
 
-    /// Returns the panels, and true if any series was thinned.
+    /// Returns the panels of the figure, and true if any series was thinned.
     pub fn panels(self, buckets: &Buckets) -> (Vec<Panel>, bool) {
         let mut thinned = false;
         let mut panels: Vec<Panel> = Vec::new();
@@ -128,7 +130,7 @@ impl DraftRow {
         all
     }
 
-    /// Returns the height of the stack at every reading.
+    /// Returns the height of the whole stack at every reading.
     fn total(&self) -> Vec<(f64, f64)> {
         let first = self.lines.first().map_or(&[][..], |line| &line.values);
         let height = |(at, (t_s, _)): (usize, &(f64, f64))| {
@@ -150,7 +152,7 @@ impl DraftRow {
     }
 }
 
-/// Returns throughput and p99 of the load. Dashes distinguish the kinds.
+/// Returns throughput and p99 of the load. The kinds of operations have different dash patterns.
 fn load(trial: &TrialView) -> Vec<DraftRow> {
     const DASHES: [Dash; 4] = [Dash::Solid, Dash::Dash, Dash::Dot, Dash::DashDot];
     let mut kinds: Vec<&str> = Vec::new();
@@ -203,15 +205,15 @@ fn load(trial: &TrialView) -> Vec<DraftRow> {
     ]
 }
 
-/// Returns the CPU of each host, divided by use. With many hosts, returns only the total use of
-/// each.
+/// Returns a row for each host with its CPU, divided by use. With many hosts, returns one row with
+/// only the total use of each host.
 fn cpu(
     trial: &TrialView,
     places: &PlaceColors<'_>,
     finding: Option<&TrialFinding>,
 ) -> Vec<DraftRow> {
     let of_usr = first_of(trial, CPU_PARTS[0].1);
-    // This is a host itself, not one of its CPUs.
+    // The place is the host itself, and not one of its CPUs.
     let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
     let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
     hosts.sort_by(|a, b| natural(a, b));
@@ -246,8 +248,8 @@ fn cpu(
     hosts.iter().enumerate().map(stack).collect()
 }
 
-/// Returns the parts of one host's CPU. All use the times of the first part, so that they can be
-/// stacked.
+/// Returns the CPU use of one host, in parts. All parts have the times of the first part, so that
+/// they can be stacked.
 fn stacked(
     parts: &[(&str, &[&str]); 4],
     legend: bool,
@@ -256,7 +258,7 @@ fn stacked(
     let first = values(parts[0].1);
     let line = |(index, (name, names)): (usize, &(&str, &[&str]))| {
         let mut mine = values(names);
-        // A part that is missing, or was read less often, counts as zero.
+        // A part that is missing, or that has fewer readings, counts as zero.
         if mine.len() != first.len() {
             mine = first.iter().map(|(t_s, _)| (*t_s, 0.0)).collect();
         }
@@ -305,7 +307,7 @@ fn line(
     }
 }
 
-/// Returns one row of the table.
+/// Returns one row, as described in the table of rows.
 fn row(
     spec: &RowSpec,
     trial: &TrialView,
@@ -349,7 +351,7 @@ fn row(
     }
 }
 
-/// Formats a title: `Network, MiB/s: solid received, dashed sent`.
+/// Formats a title, such as `Network, MiB/s: solid received, dashed sent`.
 fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) -> String {
     let mut title = spec.title.to_owned();
     if !unit.is_empty() && unit != "count" {
@@ -366,13 +368,13 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
     }
     let absent: Vec<&str> = absent.iter().copied().filter(|a| !a.is_empty()).collect();
     match (absent.is_empty(), spec.title.contains("Memory")) {
-        // Tools define used, cached and free memory differently, and available memory is enough.
+        // Tools define used, cached and free memory differently, so only available memory is shown.
         (true, _) | (_, true) => title,
         _ => format!("{title} (not recorded: {})", absent.join(", ")),
     }
 }
 
-/// Returns the lines of one quantity.
+/// Returns the lines for one quantity.
 fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Line> {
     let mut found = first_of(trial, part.names);
     found.sort_by(|a, b| natural(&a.place, &b.place));
@@ -392,7 +394,7 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     };
     match part.how {
         Grouping::Each => {
-            // The parts of a host (disks, links) are drawn, or its total if it has no parts.
+            // If a host has parts (disks, links), the parts are drawn, otherwise its total.
             let drawn = found.iter().filter(|s| !is_total(s, &found));
             let label = |s: &ProbeSeries| match part.names.iter().find(|n| is_like(&s.name, n)) {
                 Some(pattern) if pattern.contains('*') => wildcard(&s.name, pattern).to_owned(),
@@ -425,14 +427,15 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     }
 }
 
-/// Returns true if it is the total of existing parts: `host1` of `host1/vda`.
+/// Returns true if the place is the total of parts that also exist, such as `host1` for
+/// `host1/vda`.
 fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
     let part = |s: &&&ProbeSeries| owner(&s.place) == series.place && s.place != series.place;
     all.iter().any(|s| part(&s))
 }
 
-/// Returns the names with the highest values anywhere. It includes names that were never above 0
-/// only if there are no others.
+/// Returns the names whose values are highest at any place. Names whose values were never above 0
+/// are only used if there are no others.
 fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
     for series in series {
@@ -447,7 +450,7 @@ fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Explains the absence of the series `about`, if the records show the reason.
+/// Explains why the series `about` is missing, if the records show the reason.
 fn why_missing(
     probe: &str,
     about: &str,

@@ -1,8 +1,9 @@
-//! Hosts, JVMs and database below the load, on one time axis with the phases: one figure per trial.
+//! Hosts, JVMs and database below the load, on one time axis that also shows the phases. There is
+//! one figure per trial.
 //!
-//! A place (host or node) has one colour in all rows of a figure; its lines differ by dashes. Long
-//! series are thinned by [`crate::downsample`], so that peaks survive. A row without series names
-//! the missing data.
+//! A place (host or node) has one colour in all rows of a figure, and its lines differ by dashes.
+//! Long series are thinned by [`crate::downsample`], so that peaks survive. A row without series
+//! states which data is missing.
 
 mod all_series;
 mod draft;
@@ -16,26 +17,27 @@ use crate::run_view::{RunView, TrialView};
 use crate::sections::{initial_data, trial_series};
 use draft::Draft;
 
-/// Maximum bytes of all panels on a page. The page also has the chart library (0.5 MB), the trial
-/// charts, the list of all series (0.5 MB) and the tables. With this limit, the page of an ordinary
-/// run remains below 2.5 MB.
+/// Maximum number of bytes of all panels on a page. The page also contains the chart library (0.5
+/// MB), the trial charts, the list of all series (0.5 MB) and the tables. With this limit, the page
+/// of an ordinary run remains below 2.5 MB.
 const PANELS_BYTES_MAX: usize = 800_000;
-/// Bytes of a trace without its values: names, colours, its axis.
+/// Number of bytes of a trace without its values, which are its names, its colours and its axis.
 pub const TRACE_BYTES: usize = 380;
-/// Bytes of a value; positions are shared.
+/// Number of bytes of a value. The positions are shared.
 pub const VALUE_BYTES: usize = 9;
-/// Buckets of a trial's time axis: half the number of pixels of a screen, each with two values.
+/// Number of buckets of a trial's time axis. It is half the number of pixels of a screen, because
+/// each bucket has two values.
 const BUCKETS_MAX: usize = 400;
-/// Minimum number of buckets for a readable series. If the limit leaves fewer, fewer trials have
+/// Minimum number of buckets for a readable series. If the limit allows fewer, fewer trials have
 /// panels.
 const BUCKETS_MIN: usize = 24;
-/// Space above the panels: the legend, the buttons and the names of the phases.
+/// Height of the space above the panels, for the legend, the buttons and the names of the phases.
 const ABOVE_PX: u32 = 150;
-/// Gap between two rows, for the title of the lower one.
+/// Gap between two rows, which contains the title of the lower row.
 const GAP_PX: u32 = 26;
 
-/// Returns one figure per trial to choose from, every series behind a fold, and the cost of the
-/// probes. `None` if no probe ran.
+/// Returns one figure per trial, from which the reader chooses, every series behind a fold, and the
+/// cost of the probes. `None` if no probe ran.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_series = || view.trials.iter().filter(|t| !t.probes.is_empty());
     // In a long run, only the series of some trials are read.
@@ -78,7 +80,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the number of trials that have panels, and the number of buckets of each.
+/// Returns the number of trials that have panels, and the number of buckets for each of these
+/// trials.
 fn budget(view: &RunView, trials: &[&TrialView]) -> (usize, usize) {
     let frame = |traces: usize| traces * TRACE_BYTES;
     let values = |traces: usize, buckets: usize| traces * 2 * buckets * VALUE_BYTES;
@@ -86,8 +89,8 @@ fn budget(view: &RunView, trials: &[&TrialView]) -> (usize, usize) {
     for trial in trials {
         let more = Draft::new(view, trial).traces();
         taken += frame(more) + values(more, BUCKETS_MIN);
-        // The first trial always has panels: a page without panels would look like a run without
-        // probes.
+        // The first trial always has panels, because a page without panels would look like a run
+        // without probes.
         if shown > 0 && taken > PANELS_BYTES_MAX {
             break;
         }
@@ -135,7 +138,7 @@ pub fn frame(view: &RunView, trial: &TrialView) -> Chart {
     }
 }
 
-/// Explains the values that are shown.
+/// Explains how the displayed values were computed.
 pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
     let mut stretches = trial.probes.iter().filter(|series| !series.means.is_empty());
     if let Some([first, second]) = stretches.find_map(|series| series.values.first_chunk()) {
@@ -156,7 +159,7 @@ pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
     }
 }
 
-/// Returns the stretches that the buttons show.
+/// Returns the ranges of time that the buttons show.
 pub fn views(view: &RunView, trial: &TrialView) -> Vec<(String, [f64; 2])> {
     let phases = probe_series::phases(view, trial);
     let whole = phases.iter().map(|p| p.to_s).fold(0.0, f64::max);

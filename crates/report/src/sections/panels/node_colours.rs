@@ -5,7 +5,7 @@ use crate::probe_series::{owner, owners};
 use crate::run_view::TrialView;
 use std::collections::BTreeMap;
 
-/// Colours of hosts and nodes: a host with one node shares its colour.
+/// Colours of hosts and nodes. If a host has only one node, both have the same colour.
 pub struct PlaceColors<'a> {
     index: BTreeMap<&'a str, usize>,
     names: Vec<Vec<&'a str>>,
@@ -37,7 +37,7 @@ impl<'a> PlaceColors<'a> {
         places
     }
 
-    /// Returns the colour number of a host, a node or a part of one.
+    /// Returns the number of the colour of a host, a node or a part of one.
     pub fn color(&self, place: &str) -> usize {
         self.index.get(owner(place)).copied().unwrap_or(0)
     }
@@ -51,7 +51,7 @@ impl<'a> PlaceColors<'a> {
     }
 }
 
-/// Returns the name of the group of lines that belong to a place.
+/// Returns the group of the lines that belong to a place.
 pub fn group(index: usize) -> String {
     format!("place {index}")
 }

@@ -1,7 +1,7 @@
-//! The rows of the panels, and the series that they show: a table.
+//! The table of the rows of panels, with the series that they show.
 //!
-//! Names are patterns of the series that probes write (`<tool>.<its column>`), with alternatives
-//! for missing tools. A row without series states that they are missing.
+//! Names are patterns of the series that probes write (`<tool>.<its column>`), with alternatives in
+//! case a tool is missing. A row without series states that they are missing.
 
 use crate::page::{Dash, Shape};
 
@@ -9,40 +9,41 @@ use crate::page::{Dash, Shape};
 pub struct RowSpec {
     /// Title of the row.
     pub title: &'static str,
-    /// Probe that reads it.
+    /// Probe whose series the row shows.
     pub probe: &'static str,
-    /// Height in CSS pixels.
+    /// Height of the row in CSS pixels.
     pub height_px: u32,
-    /// True if only zeros are good news. A sentence states them instead of a chart.
+    /// True if a row with only zeros means that there is no problem. A sentence states this instead
+    /// of a chart.
     pub quiet: bool,
-    /// Quantities of the row.
+    /// Quantities that the row shows.
     pub parts: &'static [Part],
 }
 
 /// One quantity of a row, at every place.
 pub struct Part {
-    /// Name next to the place. Empty if the title contains it.
+    /// Name that is shown next to the place. Empty if the title contains it.
     pub label: &'static str,
-    /// Patterns of its series' names; the first one with any series is used.
+    /// Patterns of the names of series. The first pattern that matches any series is used.
     pub names: &'static [&'static str],
-    /// Grouping of several series of one place.
+    /// Way of grouping several series of one place into lines.
     pub how: Grouping,
-    /// Shape of its lines.
+    /// Shape in which the lines are drawn.
     pub shape: Shape,
-    /// Dash pattern of its lines.
+    /// Dash pattern with which the lines are drawn.
     pub dash: Dash,
-    /// True if it uses the axis at the right.
+    /// True if the quantity uses the axis at the right.
     pub on_right: bool,
 }
 
-/// Grouping of series into lines.
+/// Way of grouping series into lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
     /// A line for each place.
     Each,
-    /// One line for each host or node: the sum of its series.
+    /// A line for each host or node, which is the sum of its series.
     Sum,
-    /// The names with the highest peaks, a line for each place.
+    /// A line for each place, for the names with the highest peaks.
     Highest(usize),
 }
 
@@ -75,14 +76,15 @@ impl Part {
     }
 }
 
-/// Stacked parts of the CPU time, with their series. Interrupts are also the kernel's work.
+/// Stacked parts of the CPU time, with their series. Time for interrupts counts as time of the
+/// kernel.
 pub const CPU_PARTS: [(&str, &[&str]); 4] = [
     ("usr", &["mpstat.%usr", "mpstat.%nice"]),
     ("sys", &["mpstat.%sys", "mpstat.%irq", "mpstat.%soft"]),
     ("iowait", &["mpstat.%iowait"]),
     ("steal", &["mpstat.%steal"]),
 ];
-/// Rows of the hosts, below the CPU.
+/// Rows about the hosts, below the row for their CPUs.
 pub const HOSTS: &[RowSpec] = &[
     RowSpec {
         title: "Disk, busy",
@@ -124,7 +126,7 @@ pub const HOSTS: &[RowSpec] = &[
     },
 ];
 
-/// Rows of the JVMs and of the database.
+/// Rows about the JVMs and the database.
 pub const NODES: &[RowSpec] = &[
     RowSpec {
         title: "JVM heap in use, and pauses (marks, ms on the right)",

@@ -1,14 +1,15 @@
-//! Throughput by units in use: the measurements, N times one unit, and the best curve.
+//! Plots throughput by units in use, with the measurements, N times the throughput of one unit, and
+//! the best curve.
 
 use super::{under, units_name};
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, XValues};
 use analysis::scale_up::models::Model;
 use store::record::{ScaleFitRecord, ScalePointRecord, ScaleUpRecord};
 
-/// Number of points of a drawn curve.
+/// Number of points with which a curve is drawn.
 const PLACES: usize = 60;
 
-/// Draws all arms in one figure. `None` without measurements.
+/// Draws all arms in one figure. `None` if there are no measurements.
 pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
     let of = |(index, arm): (usize, &&ScaleUpRecord)| arm_series(index, arm);
     let series: Vec<Series> = arms.iter().enumerate().flat_map(of).collect();
@@ -84,13 +85,14 @@ fn marks(index: usize, arm: &ScaleUpRecord, measured: &[&ScalePointRecord]) -> S
     }
 }
 
-/// Returns the throughput of one unit: the measured one, or else that of the curve.
+/// Returns the throughput of one unit. If it was not measured, returns that of the curve.
 fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f64> {
     let unit = measured.iter().find(|point| point.units == 1);
     unit.and_then(|point| point.ops_per_s).or_else(|| fit.and_then(|fit| fit.x1))
 }
 
-/// Returns the best curve. If there is none, returns the one that predicts best, or the only one.
+/// Returns the best curve. If no curve is best, returns the curve that predicts best, or the only
+/// curve.
 fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
     let by_prediction = || {
         let fits = arm.fits.iter().filter(|fit| fit.left_out_off.is_some());
@@ -109,8 +111,8 @@ fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
 
 type Places = Vec<(f64, Option<f64>)>;
 
-/// Returns the lines of a curve: one over all units, or one for each number of sockets. They go
-/// from the first to the last measured point. A single point gives no line.
+/// Returns the lines of a curve: either one over all units, or one for each number of sockets. They
+/// go from the first to the last measured point. If there is only one point, there is no line.
 fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, Places)> {
     let (model, Some(x1)) = (fit.model, fit.x1) else {
         return Vec::new();
@@ -147,7 +149,8 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
             let even = between(units).map(|units| at(&vec![units; count]));
             even.collect()
         } else {
-            // If sockets are filled one after the other, they scale differently from full sockets.
+            // If sockets are filled one after the other, their throughput scales differently from
+            // that of full sockets.
             own.map(|split| at(&split.iter().copied().map(f64::from).collect::<Vec<_>>()))
                 .collect()
         };

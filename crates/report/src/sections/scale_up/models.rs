@@ -1,4 +1,4 @@
-//! The curves as a table.
+//! The table of fitted curves.
 
 use super::arm_table;
 use crate::number;

@@ -1,4 +1,4 @@
-//! Tests small machines: the CPUs of a node and the client, and the sentences about them.
+//! Tests the sentences about small machines, from the CPUs of a node and the client.
 
 use super::super::machine_records::MachineView;
 use super::*;
@@ -7,7 +7,7 @@ use store::record::{
     PlacementRecord,
 };
 
-/// One package with these L3 groups and cores.
+/// Returns a machine of one package with these L3 groups and cores.
 fn machine(l3: &[&str], cores: &[&str], allowed: &str) -> MachineTopologyRecord {
     MachineTopologyRecord {
         hosts: vec![MachineHostRecord {
@@ -55,7 +55,7 @@ fn sentences(machine: MachineTopologyRecord, client: &str, nodes: &[&str]) -> St
     about_client(&seen, &seen.placed(&record)).join(" ")
 }
 
-/// Two L3 groups of two cores with two threads each.
+/// Returns a machine with two L3 groups, each of two cores with two threads.
 fn large() -> MachineTopologyRecord {
     machine(&["0-3", "4-7"], &["0-1", "2-3", "4-5", "6-7"], "0-7")
 }
