@@ -57,10 +57,10 @@ pub struct InsideArgs {
     /// `chmod` and `tar`.
     #[arg(long, value_name = "IMAGE")]
     pub image: String,
-    /// Context of the kubectl configuration. Default: the current one.
+    /// Context of the kubectl configuration. Default: the current context.
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Namespace. Default: the context's.
+    /// Namespace. Default: the namespace of the context.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub namespace: Option<String>,
     /// CPUs of the pod, as request and limit.
@@ -98,8 +98,8 @@ pub struct RbacArgs {
     pub namespace: String,
     /// Purposes of the role: clients (`client.kubernetes`); nodes (`target.local.pods`); inside
     /// (`kubernetes run`); service, cass_operator, k8ssandra or agents
-    /// (`target.attach.kubernetes`). For faults of its pods: pod_faults, cordons, policies,
-    /// rollouts or tasks.
+    /// (`target.attach.kubernetes`). For faults of pods: pod_faults, cordons, policies, rollouts or
+    /// tasks.
     #[arg(long = "for", value_name = "PURPOSE", value_delimiter = ',', default_value = "clients",
           value_parser = purpose)]
     pub purposes: Vec<Purpose>,

@@ -14,7 +14,7 @@ pub enum TopologyCommand {
     Plan(PlacementArgs),
     /// Write a plan in the formats of hypervisors and other tools.
     Export(ExportArgs),
-    /// Read a file in one of these formats and show its placement.
+    /// Read a file in an export format, and show the placement that it describes.
     Read(ReadArgs),
     /// Place the nodes of a kept cluster on its machine. Restarts them one by one and shows the
     /// placement that the kernel and their JVMs report. `--topology none` removes the placement.
@@ -64,8 +64,8 @@ pub struct PlacingArgs {
 #[derive(Debug, ClapArgs)]
 pub struct MachineArgs {
     /// Description of a machine, instead of a real machine: a folder with its /sys, a tarball of
-    /// one (tar, tar.gz, tar.bz2), hwloc XML, the output of `lscpu -J`, or text such as "pack:2
-    /// l3:1 core:8 pu:2".
+    /// such a folder (tar, tar.gz, tar.bz2), hwloc XML, the output of `lscpu -J`, or text such as
+    /// "pack:2 l3:1 core:8 pu:2".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "cluster"])]
     pub machine: Option<PathBuf>,
     /// Machines to read: the hosts of a kept cluster, this machine, machines over ssh, or machines
@@ -146,7 +146,7 @@ pub struct PlacementArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ExportArgs {
-    /// Name of the format; all: each format that can express this plan.
+    /// Name of the format. `all` writes each format that can express the plan.
     #[arg(value_name = "FORMAT", value_parser = export_format)]
     pub format: String,
     #[command(flatten)]

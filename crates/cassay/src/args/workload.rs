@@ -17,9 +17,9 @@ pub enum WorkloadCommand {
     },
     /// Check a workload file and describe it; with --target, against a server.
     ///
-    /// Without --target it contacts no server. With it, cassay prepares every statement on the
-    /// target and executes none. It shows each statement that the server refuses and each value of
-    /// the wrong type.
+    /// Without --target, cassay contacts no server. With --target, cassay prepares every statement
+    /// on the target and executes none. It shows each statement that the server refuses and each
+    /// value of the wrong type.
     ///
     /// If all tables of the file exist in its keyspace, cassay creates nothing and requires only a
     /// user that can log in. Otherwise it creates the schema in a temporary keyspace (cassay_check_
@@ -112,7 +112,8 @@ fn attached(text: &str) -> Result<String, String> {
 pub(super) fn server(text: &str) -> Result<String, String> {
     match text {
         "null" => Err(
-            "the null target cannot check more than this command checks without a target"
+            "the null target adds no check to those without a target: remove --target, or name a \
+             server"
                 .to_owned(),
         ),
         "local" => Ok(text.to_owned()),

@@ -352,9 +352,9 @@ impl Bisection<'_> {
                 "unclear",
                 format!(
                     "the first build that is worse than {good} comes after {} and not after {}; {} \
-                     is between them and {} after {ATTEMPTS} comparisons, so it can be on either \
-                     side\nhint: use more --blocks, longer windows, or a quieter machine, in \
-                     another --out",
+                     is between these two builds, with {} after {ATTEMPTS} comparisons, so the \
+                     bisection cannot decide\nhint: use more --blocks, longer windows, or a \
+                     quieter machine, in another --out",
                     name(last_good),
                     name(bad),
                     name(build),

@@ -192,7 +192,7 @@ pub fn clear_leftovers() {
     let cleared = ::cluster::leftovers::clear(&dirs, &mut |text| terminal::say(text));
     for problem in &cleared.problems {
         terminal::say(&format!(
-            "note: cassay could not clear everything: {problem}"
+            "note: cassay could not remove the leftovers of a killed run: {problem}"
         ));
     }
 }

@@ -221,7 +221,7 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
         // The file has the same content: see above.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => bail!(
-            "{}: {error}\nhint: run it in a folder that you can write to",
+            "{}: {error}\nhint: run the command in a folder that you can write to",
             what()
         ),
         Err(error) => Err(error).with_context(what),
@@ -259,7 +259,7 @@ pub fn as_file(name: &str) -> Result<PathBuf> {
     if foreign::read(FileKind::Study, &path).is_ok_and(|there| there != found.file.contents()) {
         bail!(
             "{} already exists and differs from the included study, so cassay keeps it\nhint: run \
-             it in an empty folder",
+             the command in an empty folder",
             path.display()
         );
     }

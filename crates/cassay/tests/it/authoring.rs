@@ -109,7 +109,7 @@ fn an_existing_file_is_kept_and_a_wrong_answer_writes_nothing() {
             1,
             "did you mean `procedure.sweep.threads`",
         ),
-        ("repeat.blocks", 1, "is not PATH=VALUE"),
+        ("repeat.blocks", 1, "does not have the form PATH=VALUE"),
     ] {
         let said = lab.cassay(&["new", "sweep", "--set", set]).ended_with(code);
         said.says(&[part]);

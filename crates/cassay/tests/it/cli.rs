@@ -75,7 +75,7 @@ fn a_wrong_command_line_ends_with_2_and_says_what_is_wrong() {
         (&["plan", "none.yaml"], "hint: `cassay new` writes a study"),
         (&["run", "none.yaml"], "cannot read the study none.yaml"),
         (&["null", "--stall", "1s"], "--stall-every"),
-        (&["null", "--error", "overloaded=2"], "between 0 and 1"),
+        (&["null", "--error", "overloaded=2"], "from 0 to 1"),
         (&["run", "study.yaml", "--seed", "x"], "--seed"),
     ] {
         let said = lab.cassay(arguments).ended_with(2);

@@ -71,7 +71,7 @@ pub fn show_import(imported: &ImportResult, common: &Common) {
     terminal::data(&data);
     let name = &imported.name;
     terminal::say(&format!(
-        "`cassay snapshot restore {name}` loads it into its tables"
+        "`cassay snapshot restore {name}` loads the snapshot into its tables"
     ));
 }
 

@@ -79,7 +79,8 @@ fn write(args: &TwinArgs, twin: &Twin, common: &Common) -> Result<()> {
     }
     if !twin.without.is_empty() {
         terminal::say(&format!(
-            "note: the twin has no values in {}: the sample has none, or their type is unknown",
+            "note: the twin has no values in {}: the sample has no values there, or the type is \
+             unknown",
             twin.without.join(", ")
         ));
     }
