@@ -157,7 +157,8 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
                      other",
                     axis.key
                 );
-                let hint = "put them into one, or remove one".to_owned();
+                let hint =
+                    "put both keys into one of the two, or remove one of the keys".to_owned();
                 out.add(&axis.place, message, Some(hint));
             }
         }

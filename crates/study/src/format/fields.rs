@@ -96,7 +96,7 @@ const STUDY: &[Field] = &[
     required(
         "question",
         Type::Text(|d, text| d.question = text.into()),
-        "The question, in words. The report answers it first.",
+        "Question of the study, in words. The report answers it first.",
     ),
     optional(
         "published",
@@ -124,7 +124,7 @@ const SECTIONS: &[Field] = &[
     optional(
         "keyspace.name",
         Type::CqlName(|d, text| d.keyspace.name = Some(text.into())),
-        "Name of the keyspace. Default: the workload's.",
+        "Name of the keyspace. Default: the keyspace of the workload.",
     ),
     with(
         "keyspace.replication",
@@ -197,19 +197,19 @@ const SECTIONS: &[Field] = &[
         "workload.keys",
         SECTION,
         "Source of the keys of `workload.table`. Default: partitions at random positions of the \
-         token ring, with one row of each.",
+         token ring, with one row of each partition.",
     ),
     optional(
         "workload.keys.count",
         Type::Count(1, KEYS_MAX, |d, n| d.own_table().keys = n),
         "Number of partitions to sample from the ring; a small table may yield fewer. The run \
-         stores them. Default: 10k.",
+         stores the sampled keys. Default: 10k.",
     ),
     optional(
         "workload.keys.rate",
         Type::Count(1, 1_000_000, |d, n| d.own_table().keys_per_s = n),
         "Upper limit of partitions sampled per second. The sample reads at most the first 4 rows \
-         of each. Default: 1k.",
+         of each partition. Default: 1k.",
     ),
     optional(
         "workload.keys.file",
@@ -256,52 +256,55 @@ const SECTIONS: &[Field] = &[
         Type::Map(&Type::Number(0.0, 1e9, |d, n| {
             d.workload.mix.push((d.key.clone(), n))
         })),
-        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the workload's.",
+        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the weights of the \
+         workload.",
     ),
     optional(
         "workload.consistency",
         of_kinds!(Type::Level(&LEVELS, |d, level| d.tune(|t| t.consistency = Some(level)))),
-        "Consistency level, for all kinds or for each. Default: the workload's.",
+        "Consistency level, for all kinds of operations or for each kind. Default: the levels of \
+         the workload.",
     ),
     optional(
         "workload.serial_consistency",
         of_kinds!(Type::Level(&SERIAL, |d, level| d
             .tune(|t| t.serial_consistency = Some(level)))),
-        "Serial consistency level of conditional statements, for all kinds or for each.",
+        "Serial consistency level of conditional statements, for all kinds of operations or for \
+         each kind.",
     ),
     optional(
         "workload.timeout",
         of_kinds!(Type::Duration(1_000, DAY, |d, ns| d
             .tune(|t| t.timeout = Some(Duration::from_nanos(ns))))),
-        "Timeout of an attempt, measured from the send; for all kinds or for each. Default: \
-         `client.timeout`.",
+        "Timeout of an attempt, measured from the send, for all kinds of operations or for each \
+         kind. Default: `client.timeout`.",
     ),
     optional(
         "workload.retries",
         of_kinds!(Type::Count(0, 100, |d, n| d.tune(|t| t.retries = Some(n as u8)))),
-        "Number of retries, for all kinds or for each. cassay counts retries, and latency includes \
-         their time. Default: 0, so that each error counts.",
+        "Number of retries, for all kinds of operations or for each kind. cassay counts retries, \
+         and latency includes their time. Default: 0, so that each error counts.",
     ),
     optional(
         "workload.speculate_after",
         of_kinds!(Type::Duration(1_000, DAY, |d, ns| d
             .tune(|t| t.speculate_after = Some(Duration::from_nanos(ns))))),
         "Delay after which cassay also sends an unanswered idempotent operation to another node, \
-         or over another connection. For all kinds or for each. Default: never.",
+         or over another connection. For all kinds of operations or for each kind. Default: never.",
     ),
     optional(
         "workload.idempotent",
         of_kinds!(Type::Bool(|d, on| d.tune(|t| t.idempotent = Some(on)))),
-        "Declare that operations may run twice, for all kinds or for each. Only then does cassay \
-         send them speculatively, or retry them after an attempt that may have taken effect. \
-         Default: derived from the statements.",
+        "Declare that operations may run twice, for all kinds of operations or for each kind. Only \
+         then does cassay send them speculatively, or retry them after an attempt that may have \
+         taken effect. Default: derived from the statements.",
     ),
     optional(
         "workload.page_size",
         of_kinds!(Type::Count(0, 1_000_000, |d, n| d
             .tune(|t| t.page_size = Some(n as u32)))),
-        "Rows per page, for all kinds or for each; 0 turns paging off. cassay counts pages and \
-         rows. Default: the workload's.",
+        "Rows per page, for all kinds of operations or for each kind; 0 turns paging off. cassay \
+         counts pages and rows. Default: the page sizes of the workload.",
     ),
     optional(
         "workload.timestamps",
@@ -309,7 +312,8 @@ const SECTIONS: &[Field] = &[
             ("server", |d| d.tune(|t| t.client_timestamp = Some(false))),
             ("client", |d| d.tune(|t| t.client_timestamp = Some(true))),
         ])),
-        "Source of write timestamps, for all kinds or for each. Default: `server`.",
+        "Source of write timestamps, for all kinds of operations or for each kind. Default: \
+         `server`.",
     ),
     optional(
         "workload.params",
@@ -367,7 +371,7 @@ const SECTIONS: &[Field] = &[
         "data.settle_limit",
         Type::Duration(S, DAY, |d, ns| d.data.settle_limit_ns = ns),
         "10m",
-        "Time limit of settling.",
+        "Time limit for the wait after loading.",
     ),
     with(
         "data.reset",
@@ -421,16 +425,16 @@ const SECTIONS: &[Field] = &[
     optional(
         "variants",
         Type::Variants,
-        "Sides of a comparison, by name, each with the settings that it changes. The first is the \
-         baseline.",
+        "Sides of a comparison, by name, each with the settings that it changes. The first side is \
+         the baseline.",
     ),
     optional(
         "matrix",
         Type::Matrix,
-        "Instead of `variants`: axes by name, each with values by name, each with the settings \
-         that it changes. Every combination is a variant, named after its values: `{heap: {1g: \
-         {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` creates `1g-batch`, `1g-periodic` and \
-         so on.",
+        "Axes of a comparison, by name, instead of `variants`. Each axis has values by name, and \
+         each value has the settings that it changes. Every combination of values is a variant, \
+         named after the values: `{heap: {1g: {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` \
+         creates `1g-batch`, `1g-periodic` and so on.",
     ),
     optional(
         "screen",
@@ -443,9 +447,9 @@ const SECTIONS: &[Field] = &[
     required(
         "screen.settings",
         Type::Matrix,
-        "Settings by name, each with two values by name, each with the settings that it changes: \
-         `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. The further apart the \
-         values, the easier the effect is to detect.",
+        "Settings by name. Each setting has two values by name, and each value has the keys that \
+         it changes: `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. The further \
+         apart the values, the easier the effect is to detect.",
     ),
     with(
         "screen.fold",
@@ -658,8 +662,9 @@ const INSTRUMENT: &[Field] = &[
         "client.release_quantum",
         Type::Duration(0, 10_000_000, |d, ns| d.client.release_quantum_ns = ns),
         "50us",
-        "At a fixed rate: period whose due operations the client sends together. A larger value \
-         reduces client CPU and adds as much release lag.",
+        "Period, at a fixed rate: the client sends all operations that are due in the period \
+         together. A longer period reduces the CPU time of the client and adds as much release \
+         lag.",
     ),
     with(
         "client.compression",
@@ -685,7 +690,7 @@ const INSTRUMENT: &[Field] = &[
         ),
         "sampled",
         "Reads of the measured window whose rows cassay compares with the expected rows. \
-         `sampled`: every 16th.",
+         `sampled`: every 16th read.",
     ),
     with(
         "verify.sample",
@@ -764,8 +769,8 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "probes.import.columns",
         Type::List(&Type::Text(|d, text| d.series().columns.push(text.into()))),
-        "With `esxtop`: columns whose names contain one of these. Default: columns about CPU, \
-         memory, disk and network.",
+        "With `esxtop`: columns whose names contain one of these texts. Default: columns about \
+         CPU, memory, disk and network.",
     ),
     optional(
         "probes.import.prometheus",

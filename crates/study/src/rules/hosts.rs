@@ -141,7 +141,8 @@ fn nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
         && nodes != product
     {
         let path = "target.local.nodes";
-        let message = format!("`{path}` is {nodes}, but the hosts have room for {product}");
+        let message =
+            format!("`{path}` is {nodes}, but the number of nodes on all hosts is {product}");
         subject.say(path, message, Some("use only one of the two keys"), out);
     }
     if product > format::LOCAL_NODES_MAX {

@@ -20,12 +20,12 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "client.kubernetes.context",
         Type::Text(|d, text| d.pods().context = Some(text.into())),
-        "Context of the kubectl configuration. Default: the current one.",
+        "Context of the kubectl configuration. Default: the current context.",
     ),
     optional(
         "client.kubernetes.namespace",
         Type::Text(|d, text| d.pods().namespace = Some(text.into())),
-        "Namespace, which must exist. Default: the context's.",
+        "Namespace, which must exist. Default: the namespace of the context.",
     ),
     required(
         "client.kubernetes.clients",
@@ -50,8 +50,9 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "client.kubernetes.image",
         Type::Text(|d, text| d.pods().image = text.into()),
-        "Image of the pods. It needs `sh`, `head` and `chmod`; cassay copies itself into it. The \
-         image of the cluster's Cassandra is already on its nodes.",
+        "Image of the pods. The image must contain `sh`, `head` and `chmod`; cassay copies itself \
+         into the pods. The nodes of the Kubernetes cluster already have the image of the \
+         cluster's Cassandra.",
     ),
     with(
         "client.kubernetes.one_per_node",

@@ -43,7 +43,7 @@ pub const FIELDS: &[Field] = &[
         Type::Duration(0, RISE_MAX, |d, ns| d.guard.rise_ns = ns),
         "10s",
         "Ramp-up time from no load to full load: of a rate to its value, of a closed loop to all \
-         operations in flight. It is part of the warm-up, which is extended if it is shorter. An \
-         imported command line without a warm-up has no ramp.",
+         operations in flight. The ramp is part of the warm-up. cassay extends a warm-up that is \
+         shorter than the ramp. An imported command line without a warm-up has no ramp.",
     ),
 ];

@@ -67,6 +67,6 @@ pub(super) const FIELDS: &[Field] = &[
         "workload.recorded.schema",
         Type::Text(|d, text| d.recorded().schema = Some(text.into())),
         "File in the study's folder, or below it, with the statements that create keyspace and \
-         tables, as from cqlsh's DESCRIBE KEYSPACE. Default: they already exist.",
+         tables, as from cqlsh's DESCRIBE KEYSPACE. Default: keyspace and tables already exist.",
     ),
 ];

@@ -15,7 +15,7 @@ pub(super) const FIELDS: &[Field] = &[
         "repeat.blocks",
         Type::Count(1, 1000, |d, n| d.repeat.blocks = n as usize),
         "1",
-        "Number of times that every point of every variant is measured.",
+        "Number of blocks. Each block measures every point of every variant once.",
     ),
     with(
         "repeat.until",
@@ -44,7 +44,7 @@ pub(super) const FIELDS: &[Field] = &[
             "p50" => Some(PrimaryMetric::Named("latency_ms.p50")),
             "p99" => Some(PrimaryMetric::Named("latency_ms.p99"))
         ),
-        "Metric of the primary comparison; the same as `primary.metric`.",
+        "Metric of the primary comparison: a short form of `primary.metric`.",
     ),
     optional(
         "repeat.detect",

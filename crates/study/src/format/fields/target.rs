@@ -12,7 +12,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "target",
         SECTION,
-        "System under test: exactly one of these.",
+        "System under test: exactly one of `local`, `attach` and `null`.",
     ),
     // A local target.
     optional(
@@ -82,20 +82,21 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Bytes(512 << 20, 64 << 40, |d, n| {
             d.hosts.host.memory_bytes = Some(n)
         }),
-        "Memory of its processes, including their page cache.",
+        "Memory of the host's processes, including their page cache.",
     ),
     optional(
         "target.local.host.volume",
         Type::Bytes(256 << 20, 256 << 40, |d, n| {
             d.hosts.host.volume_bytes = Some(n)
         }),
-        "Size of its data volume, a separate file system that takes space on this machine's disk \
-         as it fills. Default: the data is on this machine's file system.",
+        "Size of the host's data volume, a separate file system that takes space on this machine's \
+         disk as it fills. Default: the data is on this machine's file system.",
     ),
     optional(
         "target.local.host.disk",
         SECTION,
-        "Limits of its data volume per second, for all nodes of the host together. Needs `volume`.",
+        "Limits per second of the host's data volume, for all nodes of the host together. Needs \
+         `volume`.",
     ),
     optional(
         "target.local.host.disk.read_iops",
@@ -128,7 +129,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.host.link",
         SECTION,
-        "Its link to the other hosts and to the client, with equal limits in both directions.",
+        "Link of the host to the other hosts and to the client, with equal limits in both \
+         directions.",
     ),
     optional(
         "target.local.host.link.rate",
@@ -476,7 +478,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Duration(S, 30 * DAY, |d, ns| {
             d.null.drift.get_or_insert_default().over = Duration::from_nanos(ns)
         }),
-        "Time until the capacity reaches that share.",
+        "Time until the capacity reaches the share in `to`.",
     ),
     optional(
         "target.null.errors",

@@ -27,9 +27,9 @@ pub(super) const FIELDS: &[Field] = &[
          `one-socket-per-vcpu`, nodes run as in a guest with one socket per vCPU. Threads then run \
          anywhere, memory is interleaved over all NUMA nodes, and the JVM counts its assigned \
          CPUs. With `auto`, each node runs on the NUMA nodes that the planner assigns, with local \
-         memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With the last \
-         two, the client gets the remaining CPUs, in a separate L3 group if possible. cassay \
-         verifies the placement of every thread.",
+         memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With `auto` \
+         and `pinned`, the client gets the remaining CPUs, in a separate L3 group if possible. \
+         cassay verifies the placement of every thread.",
     ),
     with(
         "target.local.topology.placing",
@@ -38,7 +38,7 @@ pub(super) const FIELDS: &[Field] = &[
             "auto" => Placing::Auto, "pinned" => Placing::Pinned
         ),
         "pinned",
-        "One of these placements.",
+        "Placement, as described for `target.local.topology`.",
     ),
     optional(
         "target.local.topology.cpus",

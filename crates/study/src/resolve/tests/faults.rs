@@ -123,7 +123,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
             s.yaml:12:38: `faults.cpus` does not apply to node-kill
               hint: remove it
             s.yaml:13:5: `faults.at` is missing
-              hint: it means: Start, counted from the start of the measured window.
+              hint: the key means: Start, counted from the start of the measured window.
             s.yaml:13:12: node-pause lasts until cassay heals it: `faults.for` is missing
               hint: add it, or `until: end`
         "#]],
@@ -253,7 +253,7 @@ fn fault_programs_of_an_owner_need_trust_first() {
         &bad,
         &trusted(),
         expect![[r#"
-        s.yaml:8:7: `target.attach.faults.node-kill`: a built-in fault has this name
+        s.yaml:8:7: `target.attach.faults.node-kill`: a built-in fault has this name: use another
         s.yaml:13:47: `faults.where.node` is 3, but the target has 2 nodes
           hint: numbers start at 1
         s.yaml:14:20: `faults.kind` is `node-pause`; it must be one of pull-cable, node-kill
@@ -363,7 +363,7 @@ fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
           hint: remove it
         s.yaml:11:64: cassay cannot change num_tokens: the nodes already have tokens
           hint: remove it
-        s.yaml:12:21: `faults.yaml` is missing, which rolling-change needs
+        s.yaml:12:21: `faults.yaml` is missing, but rolling-change requires it
     "#]],
     );
     let text = broken(
