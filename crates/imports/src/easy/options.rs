@@ -34,7 +34,7 @@ const REFUSED: &[(&str, &str)] = &[
         "--replication \"{'class': 'SimpleStrategy', 'replication_factor': 3}\"",
     ),
 ];
-const SWEEP: &str = "in a study: `procedure: {sweep: {rate: …, until: {p99_ms: …}}}`";
+const SWEEP: &str = "write in a study: `procedure: {sweep: {rate: …, until: {p99_ms: …}}}`";
 
 /// The parsed words; reading an invalid value records a mistake.
 pub(super) struct Options {

@@ -54,8 +54,8 @@ enum Shape {
 
 /// The accepted forms, for messages.
 const FORMS: &str = "FIXED(v), UNIFORM(a..b), GAUSSIAN(a..b[,stdvrng]) or (a..b,mean,stdev), \
-    EXP(a..b), EXTREME(a..b,shape), QEXTREME(a..b,shape,quantas), SEQ(a..b), each perhaps with ~ \
-    before it";
+                     EXP(a..b), EXTREME(a..b,shape), QEXTREME(a..b,shape,quantas), SEQ(a..b), each \
+                     optionally with ~ before its name";
 
 impl Dist {
     /// Creates a distribution with a single value.

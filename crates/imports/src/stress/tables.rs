@@ -91,7 +91,7 @@ pub(crate) const MIXED: [KnownParam; 2] = [
         "clustering=",
         ANY,
         "gaussian(1..10)",
-        "Operations of one kind in a row: a distribution",
+        "Consecutive operations of one kind: a distribution",
     ),
 ];
 
@@ -101,7 +101,7 @@ pub(crate) const USER: [KnownParam; 3] = [
         "profile=",
         ANY,
         "",
-        "The profile's file; several with commas between them",
+        "File of the profile, or several files with commas between them",
     ),
     new(
         "ops(",
@@ -113,7 +113,7 @@ pub(crate) const USER: [KnownParam; 3] = [
         "clustering=",
         ANY,
         "gaussian(1..10)",
-        "Operations of one kind in a row: a distribution",
+        "Consecutive operations of one kind: a distribution",
     ),
 ];
 
@@ -134,7 +134,7 @@ pub(crate) const POP: [KnownParam; 5] = [
         "no-wrap",
         FIRST,
         "",
-        "End the run when the last seed was visited",
+        "End the run after the visit of the last seed",
     ),
     new(
         "read-lookback=",
