@@ -252,7 +252,7 @@ fn files() -> Vec<FileView> {
         ),
         (
             "trials/*/*-censored.hlog",
-            "of both clocks, values that are only lower bounds",
+            "HdrHistogram log of both clocks, with values that are only lower bounds",
         ),
         (
             "trials/*/probes/*.ndjson",

@@ -97,10 +97,10 @@ pub fn comparison_table<'a>(
         .number("Blocks", "", |c| c.blocks.to_string())
         .text("Differs", |c| if c.differs { "yes" } else { "not told" })
         .foot(format!(
-            "These ratios are descriptive: each interval is for its cost alone, and does not \
-             count among the comparisons of throughput and latency. A cost differs if p is at \
-             most {} % after an adjustment for the costs of the two at the point (Holm), and if \
-             the difference exceeds 5 %. A cost of 0 has no ratio.",
+            "These ratios are descriptive: each interval is for its cost alone, and does not count \
+             among the comparisons of throughput and latency. A cost differs if p is at most {} % \
+             after an adjustment for the number of costs of the two variants at the point (Holm), \
+             and if the difference exceeds 5 %. A cost of 0 has no ratio.",
             analysis::DIFFERENCE_LEVEL * 100.0
         ))
         .build()

@@ -128,8 +128,8 @@ fn turns(one: &EnduredRecord) -> Table {
     );
     let foot = one.mean_ms_change.map(|change| {
         format!(
-            "Mean latency of the long window compared with the shorter windows: {} %. It does not \
-             affect that verdict.",
+            "Mean latency of the long window compared with the shorter windows: {} %. The latency \
+             does not affect the verdict above.",
             signed(change)
         )
     });
@@ -236,9 +236,9 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
             }
         })
         .foot(format!(
-            "By PELT, at most five per series. A coincidence does not prove a cause. The probes \
-             recorded {} events: by chance alone, one of them is within a block of a given moment \
-             in {} of cases.",
+            "PELT found the changes, at most five per series. A coincidence does not prove a \
+             cause. The probes recorded {} events: by chance alone, one of them is within a block \
+             of a given moment in {} of cases.",
             shown.events.len(),
             number::percent(chance)
         ))

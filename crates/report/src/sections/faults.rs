@@ -37,9 +37,10 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "faults",
         title: "Faults".into(),
         lead: "A fault counts only if an observer other than its injector saw the fault take \
-             effect, and saw the target healthy again. Its effect is measured against the seconds \
-             of the same window before it. The recovery time is the start of the first 30 \
-             consecutive seconds that were as before. Without such seconds, it has no value."
+               effect, and saw the target healthy again. Its effect is measured against the \
+               seconds of the same window before it. The recovery time is the start of the first \
+               30 consecutive seconds that were as before. Without such seconds, the recovery time \
+               has no value."
             .into(),
         blocks,
     })

@@ -45,7 +45,7 @@ fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(
             "{} added after the end of the run. If the reader chooses the moment, an interval \
-             covers the truth less often than it states. So these intervals are longer: they cover \
+             covers the truth less often than it states. So these intervals are wider: they cover \
              the truth with 95 % at all numbers of blocks together (anytime-valid). The report \
              judges all other comparisons of this run in the same way.",
             match looks.added {

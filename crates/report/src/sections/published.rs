@@ -137,7 +137,7 @@ fn figures(published: &PublishedRecord) -> Table {
                 Cell::new("consistent").tone(Tone::Good)
             }
             Some(times) => Cell::new(format!(
-                "contradicts: the mean is {} times the value that throughput allows",
+                "contradicts: the mean is {} times the value that follows from throughput",
                 number::ratio(times)
             ))
             .tone(Tone::Warn),
