@@ -42,7 +42,7 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
                 open_change_words(comparison)
             );
         }
-        Finding::Equivalent => format!("“{contender}” and “{baseline}” do the same"),
+        Finding::Equivalent => format!("“{contender}” and “{baseline}” perform the same"),
         Finding::LooksDifferent => format!("“{contender}” looks different from “{baseline}”"),
         Finding::Faster | Finding::Slower => {
             format!("“{contender}” is {} than “{baseline}”", comparison.verdict)
