@@ -79,7 +79,7 @@ fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonR
         .whole(
             "blocks_planned",
             "blocks",
-            "Number of blocks if every trial were usable.",
+            "Number of blocks, including blocks with unusable trials.",
             |row| Some(row.blocks_planned as u64),
         )
         .number(
@@ -103,7 +103,7 @@ fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonR
         .whole(
             "blocks_to_settle",
             "blocks",
-            "Estimated number of blocks that would decide, at this scatter.",
+            "Estimated number of blocks that would decide, with the scatter of this run.",
             |row| row.blocks_to_settle.map(|blocks| blocks as u64),
         )
 }
