@@ -175,8 +175,8 @@ mod tests {
         };
         assert_eq!(
             sentence(&record),
-            "Above 16 threads, more load mostly increased the latency of the target, which coincides \
-             with the CPU of host1, of which 97 % was in use."
+            "Above 16 threads, more load mostly increased the latency of the target, which \
+             coincides with the CPU of host1, of which 97 % was in use."
         );
     }
 
