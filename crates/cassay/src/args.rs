@@ -142,8 +142,8 @@ pub enum Command {
     /// Check host settings that affect Cassandra. Shows the recommended value, the reason and the
     /// command that sets it; changes no setting.
     ///
-    /// A warning costs performance or stability. Advice applies to some workloads. Settings that
-    /// cassay cannot read are listed with the reason.
+    /// A setting with a warning costs performance or stability. Advice applies to some workloads.
+    /// Settings that cassay cannot read are listed with the reason.
     Doctor(DoctorArgs),
     /// Check, benchmark and clean the machines that nodes will run on.
     #[command(subcommand)]
@@ -372,7 +372,7 @@ pub struct ImportOptions {
     /// attach:HOST[:PORT].
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
-    /// Print in the tool's own output format. The results folder is unchanged.
+    /// Print in the tool's own output format. This option does not change the results folder.
     #[arg(long)]
     pub compat: bool,
     /// Show the plan, and the options that cassay refuses or that behave differently. Runs nothing.
@@ -404,7 +404,7 @@ pub struct ShowArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct RunName {
-    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of one.
+    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of such a name.
     #[arg(default_value = "latest")]
     pub run: String,
 }
@@ -488,13 +488,13 @@ pub struct ExportRunArgs {
 pub enum FigureFormat {
     /// Self-contained vector image on a light background.
     Svg,
-    /// The same image with 2 pixels per unit.
+    /// The SVG image as a bitmap, with 2 pixels per unit.
     Png,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct ImportFileArgs {
-    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of one.
+    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of such a name.
     pub run: String,
     /// File to read, or a folder of scrapes.
     pub file: PathBuf,
@@ -526,7 +526,8 @@ pub enum TargetCommand {
 #[derive(Debug, ClapArgs)]
 pub struct CapabilitiesArgs {
     /// Check another cluster (attach:) or another machine (ssh:) instead of this machine. For ssh:,
-    /// cassay copies itself to your cache there and reports the capabilities of simulated hosts.
+    /// cassay copies itself to your cache on the machine and reports the capabilities of simulated
+    /// hosts.
     #[arg(long, value_name = "attach:HOST[:PORT]|ssh:HOST", value_parser = ssh::elsewhere)]
     pub target: Option<Elsewhere>,
     #[command(flatten)]
@@ -536,8 +537,8 @@ pub struct CapabilitiesArgs {
 #[derive(Debug, ClapArgs)]
 pub struct DoctorArgs {
     /// Hosts to check: the hosts of a kept cluster, this machine, machines over ssh, or machines of
-    /// an attached cluster, which --set names. Over ssh, cassay copies itself to your cache there.
-    /// Default: a kept cluster if there is one, else this machine.
+    /// an attached cluster, which --set names. Over ssh, cassay copies itself to your cache on the
+    /// machine. Default: a kept cluster if there is one, else this machine.
     #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]|attach:HOST[:PORT]",
           value_parser = ssh::examined)]
     pub target: Option<MachineAt>,
@@ -750,7 +751,8 @@ pub struct UpArgs {
     /// --like.
     #[arg(long, value_name = "VERSION", value_parser = supply::release)]
     pub cassandra: Option<Release>,
-    /// Java of the nodes: an installed major version. Default: 17, or one that Cassandra supports.
+    /// Java of the nodes: an installed major version. Default: 17, or a version that Cassandra
+    /// supports.
     #[arg(long, value_name = "MAJOR")]
     pub java: Option<u32>,
     /// Match an exported snapshot: number of nodes, tokens, racks, data center and version of
@@ -912,7 +914,8 @@ pub struct TagArgs {
     /// removes the name from that run.
     #[arg(value_name = "TAG")]
     pub name: Option<String>,
-    /// Run: a folder, latest, a study (its newest run), study/stamp, or the beginning of one.
+    /// Run: a folder, latest, a study (its newest run), study/stamp, or the beginning of such a
+    /// name.
     #[arg(default_value = "latest", requires = "name")]
     pub run: String,
     /// Remove the name from its run.

@@ -199,8 +199,8 @@ fn undecided(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> St
             parts.push(
                 if too_few_blocks(comparison.blocks, comparison.blocks_planned, looks) {
                     format!(
-                        "only {} of {} blocks have two usable trials, and chance did not select \
-                         them",
+                        "only {} of {} blocks have two usable trials, and these blocks are not a \
+                         random selection",
                         comparison.blocks, comparison.blocks_planned
                     )
                 } else {

@@ -119,7 +119,7 @@ fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
     let mut seen = BTreeSet::new();
     for side in sides {
         if let Err(why) = check::name(side.name.as_str()) {
-            let message = format!("the combination `{}` is not a name: {why}", side.name);
+            let message = format!("the combination `{}` is not a valid name: {why}", side.name);
             out.add(
                 place,
                 message,

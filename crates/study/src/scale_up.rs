@@ -116,7 +116,7 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
         Some((_, of)) if *of == units => true,
         Some((_, of)) => {
             let message = format!(
-                "`{PATH}` counts {}, but `instances: {word}` does not",
+                "`{PATH}` counts {}, but `instances: {word}` needs other units",
                 units.name()
             );
             let hint = format!("write `units: {}`, for one node per unit", of.name());

@@ -290,7 +290,7 @@ impl<'a> Drawing<'a> {
             .map(|(number, fault)| {
                 let length = match fault.kind.length {
                     Length::Stated => format!("for {}", time(fault.for_ns)),
-                    Length::Staged => format!("for {} when it holds", time(fault.for_ns)),
+                    Length::Staged => format!("for {} once in effect", time(fault.for_ns)),
                     Length::Task => format!("for at most {}", time(fault.for_ns)),
                     Length::Moment => "at once".to_owned(),
                 };

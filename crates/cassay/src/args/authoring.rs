@@ -48,8 +48,8 @@ pub struct DeleteArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ExplainArgs {
-    /// Rule (V12), key of a study (window.warmup), figure (p99_ms), term (release lag), fault
-    /// (net-loss) or exit code (3). Without a word, cassay lists all words.
+    /// Name to explain: a rule (V12), key of a study (window.warmup), figure (p99_ms), term
+    /// (release lag), fault (net-loss) or exit code (3). Without a name, cassay lists all names.
     #[arg(value_name = "WORD")]
     pub what: Vec<String>,
 }

@@ -87,7 +87,7 @@ fn millicpus(text: &str) -> Result<u32, String> {
     if (0.1..=256.0).contains(&cpus) {
         Ok((cpus * 1000.0).round() as u32)
     } else {
-        Err("from 0.1 to 256".to_owned())
+        Err("the number must be from 0.1 to 256".to_owned())
     }
 }
 
@@ -109,7 +109,7 @@ pub struct RbacArgs {
     /// Name of the cluster's user that gets the role.
     #[arg(long, value_name = "NAME", conflicts_with = "account")]
     pub user: Option<String>,
-    /// Service account to create, and to which the role is bound.
+    /// Service account to create. The role is bound to this account.
     #[arg(long, value_name = "NAME", default_value = "cassay", value_parser = kubernetes_name)]
     pub account: String,
 }

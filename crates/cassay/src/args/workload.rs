@@ -65,7 +65,7 @@ pub struct TwinArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 10_000,
           value_parser = clap::value_parser!(u64).range(1..=200_000))]
     pub keys: u64,
-    /// Maximum partitions read per second.
+    /// Maximum number of partitions to read per second.
     #[arg(long, value_name = "RATE", default_value_t = 1_000,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rate: u64,

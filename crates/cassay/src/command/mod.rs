@@ -155,7 +155,9 @@ fn dirs() -> Result<Dirs> {
         let base = match set(base) {
             Some(base) => base,
             None => std::env::home_dir()
-                .with_context(|| format!("the environment sets none of {own}, {base} and HOME"))?
+                .with_context(|| {
+                    format!("the environment sets none of {own}, {base} and HOME: set one of them")
+                })?
                 .join(default),
         };
         Ok(base.join("cassay"))

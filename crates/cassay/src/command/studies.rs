@@ -236,7 +236,7 @@ pub fn hint(path: &Path) -> Option<String> {
         .find(|one| one.kind == StudyFileKind::Study && one.name == name)?;
     let file = written_as(&found);
     Some(format!(
-        "cassay includes it: `cassay studies copy {name}` writes {}",
+        "cassay includes this study: `cassay studies copy {name}` writes {}",
         file.display()
     ))
 }

@@ -92,7 +92,10 @@ fn a_mistake_on_the_command_line_is_shown_in_its_place() {
     for (arguments, part) in [
         (["--set", "window.measure=5"], "it has no unit"),
         (["--set", "windwo.measure=5s"], "`window`"),
-        (["--set", "measure"], "is not dotted.path=value"),
+        (
+            ["--set", "measure"],
+            "does not have the form dotted.path=value",
+        ),
         (
             ["--target", "nul"],
             "write null, local, or attach:HOST[:PORT]",

@@ -28,7 +28,7 @@ const IDLE_FLAGS: &str = "--coordinatoronly|--co --paginate";
 const REFUSED: &[(&str, &str)] = &[
     ("--maxrlat", SWEEP),
     ("--maxwlat", SWEEP),
-    ("--maxrate", "the tool's option is --rate"),
+    ("--maxrate", "write --rate, which is the option of the tool"),
     (
         "--rf",
         "--replication \"{'class': 'SimpleStrategy', 'replication_factor': 3}\"",

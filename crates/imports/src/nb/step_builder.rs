@@ -212,10 +212,8 @@ impl<'a> Builder<'a> {
         match named.filter(|named| stem(named) != own) {
             None => Some(()),
             Some(other) => {
-                let hint = format!(
-                    "write run driver=cql workload={other} and the words of the \
-                                    line"
-                );
+                let hint =
+                    format!("write run driver=cql workload={other} and the settings of the line");
                 let message = format!(
                     "the line requests operations of {other}, but cassay imports only operations \
                      of {}",

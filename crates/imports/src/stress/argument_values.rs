@@ -82,7 +82,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         // Ten years: a longer time is a mistake.
         .filter(|seconds| *seconds <= 315_360_000)
         .map(Duration::from_secs)
-        .ok_or_else(|| format!("`{text}` is longer than ten years"))
+        .ok_or_else(|| format!("`{text}` is longer than ten years, the maximum"))
 }
 
 /// Parses the time between two lines: `1s`, `500ms`, `2`; a number alone is in seconds.
@@ -99,7 +99,7 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
         0 => Err("the time between two lines must be greater than zero".to_owned()),
         // At most an hour, because intervals are kept separately in memory until they are written.
         1..=3_600_000 => Ok(Duration::from_millis(time)),
-        _ => Err(format!("`{text}` is longer than an hour")),
+        _ => Err(format!("`{text}` is longer than an hour, the maximum")),
     }
 }
 

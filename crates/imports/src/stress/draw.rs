@@ -104,7 +104,7 @@ impl Dist {
         let name = name.to_lowercase();
         if name == "fixed" {
             let [value] = arguments[..] else {
-                return wrong("FIXED has one value");
+                return wrong("FIXED must have exactly one value");
             };
             return Ok(Dist::fixed(count(value)?));
         }

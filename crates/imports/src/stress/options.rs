@@ -329,7 +329,7 @@ fn columns(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) ->
     let most = |text: &str| match argument_values::largest(text) {
         most @ 1..=COLUMNS_MAX => Ok(most),
         most => Err(format!(
-            "{most} columns are not between 1 and {COLUMNS_MAX}"
+            "the number of columns is {most}; it must be from 1 to {COLUMNS_MAX}"
         )),
     };
     let most = params.value("n=", d, most).unwrap_or(5);

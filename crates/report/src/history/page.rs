@@ -151,7 +151,7 @@ fn answer(history: &History) -> Vec<String> {
     let most = history.lines.iter().map(|line| line.values.len()).max();
     if most.unwrap_or(0) < RUNS_MIN {
         answer.push(format!(
-            "The page looks for changes only after {RUNS_MIN} runs; there {}.",
+            "The page looks for changes only after {RUNS_MIN} runs; so far, there {}.",
             if runs == 1 {
                 "is one".to_owned()
             } else {

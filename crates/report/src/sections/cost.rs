@@ -54,7 +54,10 @@ fn points_table(view: &RunView, points: &[&PointRecord]) -> Table {
         .each(costs, |table, cost| {
             table.wide_number(&capital(cost.words()), "", |point| cell(point, cost))
         })
-        .foot("After a mean: half the width of its 95 % interval, if it has at least three blocks.")
+        .foot(
+            "The number after ± is half the width of the 95 % interval, which requires at least \
+             three blocks.",
+        )
         .build()
 }
 

@@ -78,9 +78,10 @@ fn times(view: &RunView) -> Table {
         between(fault.healing_s, fault.whole_s)
     })
     .foot(
-        "Seen: by cassay's observer. Clients: the end of the first second with more errors, \
-             retries or lost connections than any before it, or outside the usual range. \
-             Considered down: by another node, at the first poll that showed it.",
+        "Seen: the time at which cassay's observer saw the fault. Clients: the end of the first \
+         second with more errors, retries or lost connections than any before it, or outside the \
+         usual range. Considered down: the first poll that showed that another node considers the \
+         node down.",
     )
     .build()
 }

@@ -117,7 +117,7 @@ fn named_entries<'n>(
     };
     for entry in entries {
         if let Err(why) = name(&entry.key) {
-            let message = format!("`{}` is not a name: {why}", entry.key);
+            let message = format!("`{}` is not a valid name: {why}", entry.key);
             diagnostics.add(&entry.place, message, None);
         }
     }

@@ -579,9 +579,9 @@ const INSTRUMENT: &[Field] = &[
             &Type::Section(|d| d.client.machines.push(ClientMachine::default())),
         )),
         "Machines that apply the load together, with one client each: `here`, or `{ssh: HOST}`, \
-         which starts this program there over ssh and requires `--trust` in a study. Their workers \
-         share one sequence of operations, one schedule and one in-flight limit, as if they \
-         belonged to one client. Default: only this process.",
+         which starts this program on HOST over ssh and requires `--trust` in a study. Their \
+         workers share one sequence of operations, one schedule and one in-flight limit, as if \
+         they belonged to one client. Default: only this process.",
     ),
     optional(
         "client.machines.ssh",
@@ -592,20 +592,22 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "client.machines.folder",
         Type::Text(|d, text| d.machine().folder = Some(text.into())),
-        "With `ssh`: folder on that machine to which cassay copies this program, and from which it \
-         runs. Default: the user's cache there.",
+        "With `ssh`: folder on that machine to which cassay copies this program, and from which \
+         the program runs. Default: the user's cache on that machine.",
     ),
     optional(
         "client.machines.workers",
         Type::Count(1, 256, |d, n| d.machine().workers = Some(n as usize)),
-        "Event loops on that machine. Default: `client.workers`, or half of its CPUs with `auto`.",
+        "Number of event loops on that machine. Default: `client.workers`. With `auto`: half of \
+         the CPUs of the machine.",
     ),
     optional(
         "client.machines.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| {
             d.machine().cpus.push(n as usize)
         })),
-        "CPUs of that machine to pin its workers to, one after the other. Default: not pinned.",
+        "Numbers of the CPUs of that machine to which cassay pins the workers, one after the \
+         other. Default: not pinned.",
     ),
     with(
         "client.split",
@@ -623,13 +625,14 @@ const INSTRUMENT: &[Field] = &[
             &Type::Count(1, 256, |d, n| d.client.workers = Some(n as usize)),
         ),
         "auto",
-        "Event loops; `auto`: half of the CPUs, at least one. With `client.machines`: the default \
-         for each machine.",
+        "Number of event loops. `auto`: half of the CPUs, at least one. With `client.machines`, \
+         this value is the default for each machine.",
     ),
     optional(
         "client.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| d.client.cpus.push(n as usize))),
-        "CPUs to pin the workers to, one after the other. Default: not pinned.",
+        "Numbers of the CPUs to which cassay pins the workers, one after the other. Default: not \
+         pinned.",
     ),
     optional(
         "client.priority",
@@ -655,8 +658,8 @@ const INSTRUMENT: &[Field] = &[
         "client.in_flight_max",
         Type::Count(1, THREADS_MAX, |d, n| d.client.in_flight_max = n as u32),
         "128",
-        "Maximum operations in flight at a fixed rate. Further operations wait in the client, and \
-         latency includes the wait.",
+        "Maximum number of operations in flight at a fixed rate. Further operations wait in the \
+         client, and latency includes the wait.",
     ),
     with(
         "client.release_quantum",
@@ -716,8 +719,8 @@ const INSTRUMENT: &[Field] = &[
             &[("none", |d| d.probed = Some(false))],
             &Type::Section(|d| d.probed = Some(true)),
         ),
-        "Measurements of hosts and nodes during a trial; `none` turns all off. Default: all. The \
-         null target has no probes. Each probe is `true`, `false` or its period.",
+        "Measurements of hosts and nodes during a trial; `none` turns all probes off. Default: \
+         all. The null target has no probes. Each probe is `true`, `false` or its period.",
     ),
     with(
         "probes.period",
@@ -764,7 +767,8 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "probes.import.esxtop",
         Type::Text(|d, text| d.series().esxtop = Some(text.into())),
-        "CSV file of `esxtop -b`, in the study's folder or below it; read when the run ends.",
+        "CSV file of `esxtop -b`, in the study's folder or below it. cassay reads the file when \
+         the run ends.",
     ),
     optional(
         "probes.import.columns",
@@ -775,8 +779,9 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "probes.import.prometheus",
         Type::Text(|d, text| d.series().prometheus = Some(text.into())),
-        "File in Prometheus's text format, in the study's folder or below it, read when the run \
-         ends. Or the `http://…` address of an endpoint, scraped during the run.",
+        "File in Prometheus's text format, in the study's folder or below it, which cassay reads \
+         when the run ends. Or the `http://…` address of an endpoint, which cassay scrapes during \
+         the run.",
     ),
     optional(
         "probes.import.period",

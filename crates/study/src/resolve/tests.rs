@@ -258,7 +258,7 @@ fn mistakes_on_the_command_line_look_like_those_in_the_file() {
           hint: write a duration with its unit, such as 10s or 250ms
         --set:1:1: `windo` is not a key of a study
           hint: did you mean `window`?
-        --set:1:1: `x` is not dotted.path=value
+        --set:1:1: `x` does not have the form dotted.path=value
           hint: for example --set window.measure=5s
         --scale:1:1: `smal` is not a scale of the study
           hint: did you mean `small`?

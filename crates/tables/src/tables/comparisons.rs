@@ -15,7 +15,8 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
     let table = table
         .text(
             "metric",
-            "`ops_per_s`, `latency_ms.p99`, …; `peak` is the result of searches.",
+            "Name of the metric: `ops_per_s`, `latency_ms.p99`, …; `peak` is the result of \
+             searches.",
             |row| Some(&row.metric),
         )
         .whole(
@@ -56,7 +57,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
         .interval("ratio", "", |row| row.ci95)
         .text(
             "verdict",
-            "`faster`, `slower`, `equivalent`, `inconclusive`, or `looks_different`.",
+            "Verdict: `faster`, `slower`, `equivalent`, `inconclusive`, or `looks_different`.",
             |row| Some(row.verdict.name()),
         )
         .truth(

@@ -35,7 +35,7 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
         )
         .text(
             "verdict",
-            "`confirmed`, `mismatch` or `inconclusive`.",
+            "Verdict: `confirmed`, `mismatch` or `inconclusive`.",
             |row| Some(row.fault.verdict.name()),
         )
         .text(

@@ -66,12 +66,14 @@ fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .words(
             "role",
-            "`probe`, `hold`, `expected`, `beside-…` or `endurance`.",
+            "Role in a search or long run: `probe`, `hold`, `expected`, `beside-…` or `endurance`.",
             |row| row.found.role.name(),
         )
-        .text("verdict", "`valid`, `suspect` or `invalid`.", |row| {
-            Some(row.found.verdict.name())
-        })
+        .text(
+            "verdict",
+            "Verdict: `valid`, `suspect` or `invalid`.",
+            |row| Some(row.found.verdict.name()),
+        )
         .words("reasons", "Reasons of the verdict, as sentences.", |row| {
             row.found.reasons.join(" ")
         })

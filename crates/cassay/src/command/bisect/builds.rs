@@ -111,7 +111,7 @@ fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     let over = study::flow(build);
     ensure!(
         over.contains(REVISION),
-        "{name}: `build` has no {REVISION}, so that all builds would be the same"
+        "{name}: `build` has no {REVISION}, so all builds would be the same"
     );
     let of_revision = |item: &Node| {
         let revision = item.text().with_context(|| format!("{name}: a revision must be text"))?;

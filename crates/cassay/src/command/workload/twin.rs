@@ -42,7 +42,7 @@ pub fn run(args: &TwinArgs, common: &Common) -> Result<Exit> {
     write(args, &twin, common)?;
     if !sample.checked.is_empty() {
         terminal::say(&format!(
-            "note: {} has CHECK constraints on {}, which its twin does not have",
+            "note: {} has CHECK constraints on {}, which the twin does not have",
             args.table,
             sample.checked.join(", ")
         ));

@@ -43,7 +43,7 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec
     }
     if !by_core.is_empty() {
         return vec![format!(
-            "The client shares cores with {}, on other threads of them. {}",
+            "The client shares cores with {}, but uses other threads of these cores. {}",
             names(&by_core),
             avoided(&free(&seen.cores), "core", seen.cores.len())
         )];

@@ -38,8 +38,9 @@ pub(super) const FIELDS: &[Field] = &[
             d.pods().millicpus = (n * 1000.0).round() as u32
         }),
         "2",
-        "CPUs of each pod, as request and limit, so that its class is Guaranteed; one worker per \
-         whole CPU. Only whole CPUs can be exclusive, with the kubelet's static CPU manager.",
+        "Number of CPUs of each pod, as request and limit, so that the class of the pod is \
+         Guaranteed. Each pod has one worker per whole CPU. Only whole CPUs can be exclusive, with \
+         the kubelet's static CPU manager.",
     ),
     with(
         "client.kubernetes.memory",
@@ -51,8 +52,8 @@ pub(super) const FIELDS: &[Field] = &[
         "client.kubernetes.image",
         Type::Text(|d, text| d.pods().image = text.into()),
         "Image of the pods. The image must contain `sh`, `head` and `chmod`; cassay copies itself \
-         into the pods. The nodes of the Kubernetes cluster already have the image of the \
-         cluster's Cassandra.",
+         into the pods. If Cassandra runs in the same Kubernetes cluster, its nodes already have \
+         Cassandra's image.",
     ),
     with(
         "client.kubernetes.one_per_node",

@@ -50,15 +50,15 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().on = FaultWhere::Node(index(n))
         }),
-        "Number of the node, from 1; for kinds that hit hosts, its host. Nodes that cassay did not \
-         start are numbered by their contact points.",
+        "Number of the node, from 1. Kinds that hit hosts hit the host of the node. Nodes that \
+         cassay did not start are numbered by their contact points.",
     ),
     optional(
         "faults.where.host",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().on = FaultWhere::Host(index(n))
         }),
-        "Number of the host, from 1; for kinds that hit nodes, its first node.",
+        "Number of the host, from 1. Kinds that hit nodes hit the first node of the host.",
     ),
     optional(
         "faults.where.hosts",

@@ -36,7 +36,8 @@ pub const FIELDS: &[Field] = &[
         "guard.error_rate",
         Type::Share(0.0, 1.0, |d, n| d.guard.limits.error_rate = n),
         "1%",
-        "Upper limit of a second's failed operations, as a share; at least two must fail.",
+        "Upper limit of a second's failed operations, as a share; at least two operations must \
+         fail.",
     ),
     with(
         "guard.rise",

@@ -36,7 +36,8 @@ pub(super) const FIELDS: &[Field] = &[
             d.node_pods().millicpus = (n * 1000.0).round() as u32
         }),
         "2",
-        "CPUs of each pod, as request and limit, so that its class is Guaranteed.",
+        "Number of CPUs of each pod, as request and limit, so that the class of the pod is \
+         Guaranteed.",
     ),
     with(
         "target.local.pods.memory",

@@ -47,7 +47,7 @@ pub(super) const FIELDS: &[Field] = &[
         "workload.recorded.from",
         Type::Duration(0, 365 * DAY, |d, ns| d.recorded().from_ns = ns),
         "0s",
-        "Start, counted from the first record.",
+        "Start of the replayed part, counted from the first record.",
     ),
     optional(
         "workload.recorded.for",
@@ -60,8 +60,8 @@ pub(super) const FIELDS: &[Field] = &[
             d.recorded().memory_bytes = bytes
         }),
         "2GiB",
-        "Memory for operations and values. cassay omits and counts operations at the end that do \
-         not fit.",
+        "Memory for operations and values. cassay omits operations at the end that do not fit, and \
+         counts them.",
     ),
     optional(
         "workload.recorded.schema",

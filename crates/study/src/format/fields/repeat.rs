@@ -29,7 +29,7 @@ pub(super) const FIELDS: &[Field] = &[
         "repeat.min",
         Type::Count(LEAST, MOST, |d, n| d.blocks_min = n as usize),
         "4",
-        "Blocks before the first look, with `until: answered`.",
+        "Number of blocks before the first look, with `until: answered`.",
     ),
     with(
         "repeat.max",

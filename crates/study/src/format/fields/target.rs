@@ -194,7 +194,7 @@ pub(super) const FIELDS: &[Field] = &[
             d.local.start_timeout = Duration::from_nanos(ns)
         }),
         "3m",
-        "Time limit until a node answers CQL.",
+        "Maximum time until a node answers CQL.",
     ),
     with(
         "target.local.authentication",
@@ -220,7 +220,8 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Text(|d, text| {
             d.attach.contact_points.push(text.into())
         })),
-        "Addresses: `host` or `host:port`. Required, except with `kubernetes` or a bundle.",
+        "Addresses of nodes: `host` or `host:port`. Required, except with `kubernetes` or a \
+         bundle.",
     ),
     optional(
         "target.attach.user",
@@ -363,8 +364,9 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Text(|d, text| {
             d.command().heal.words.push(text.into())
         })),
-        "Program that heals the fault. It exits with 0 when done, within one minute. It also runs \
-         if `inject` may have been incomplete, possibly twice, and after cassay was killed.",
+        "Program that heals the fault. It exits with 0 when done, within one minute. cassay also \
+         runs this program if `inject` may have been incomplete, possibly twice, and after cassay \
+         was killed.",
     ),
     with(
         "target.attach.faults.within",
