@@ -187,7 +187,7 @@ pub struct StudyArgs {
     /// Use this scale of the study (`scales`).
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
-    /// Change one setting. Repeatable.
+    /// Change one setting of the study. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Run the hosts of a local target on remote machines, over ssh. The file has a list `machines`

@@ -32,7 +32,7 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
         Finding::Inconclusive if is_chance_among_many(comparison) => {
             return format!(
                 "{at}, “{contender}” and “{baseline}” may differ ({change}): among all comparisons \
-                 here, this may be chance{}.",
+                 here, this difference may be due to chance{}.",
                 settle(comparison.blocks_to_settle)
             );
         }
@@ -172,8 +172,8 @@ pub fn incomparable(pair: &IncomparablePair<'_>) -> String {
         place,
     } = *pair;
     format!(
-        "{}, cassay cannot compare “{contender}” and “{baseline}” by {}: on both sides, it is only \
-         a lower bound, because {}.",
+        "{}, cassay cannot compare “{contender}” and “{baseline}” by {}: on both sides, the value \
+         is only a lower bound, because {}.",
         where_words(metric, place),
         metric_words(metric),
         match metric {
@@ -227,13 +227,13 @@ fn could_see(
     if let Some(variant) = cut_off.filter(|_| comparison.metric == PEAK) {
         return format!(
             "the value of “{variant}” is only a lower bound, because a search ended before the \
-             load was too high for the target, so it can decide in one direction only"
+             load was too high for the target, so the comparison can decide in one direction only"
         );
     }
     if let Some(variant) = cut_off {
         return format!(
             "the value of “{variant}” is only a lower bound, because the client abandoned \
-             operations or never sent them, so it can decide in one direction only"
+             operations or never sent them, so the comparison can decide in one direction only"
         );
     }
     let Some(share) = comparison.could_see else {

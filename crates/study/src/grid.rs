@@ -267,7 +267,7 @@ pub fn beside(
     if base.find("screen").is_some() {
         let message =
             format!("the study has both `{path}` and `screen`, which chooses its own combinations");
-        let hint = "split it into two studies".to_owned();
+        let hint = "split the study into two".to_owned();
         out.add(&grid.place, message, Some(hint));
         return;
     }

@@ -73,7 +73,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     if count > VARIANTS_MAX {
         let place = &base.nearest("matrix").place;
         let message = format!("the matrix has {count} combinations; the maximum is {VARIANTS_MAX}");
-        let hint = "remove an axis, or split it into two studies".to_owned();
+        let hint = "remove an axis, or split the study into two".to_owned();
         out.add(place, message, Some(hint));
         // Each value is still checked once.
         let values = axes.iter().flat_map(|axis| entries(Some(&axis.value)));

@@ -329,7 +329,7 @@ impl<'a> Drawing<'a> {
             wrapped(&format!("{kind}: {}", places.join(", ")), self.columns)
         });
         let mut lines: Vec<String> = said.collect();
-        lines.push("`--json` lists each with its time".to_owned());
+        lines.push("`--json` lists each fault with its time".to_owned());
         lines
     }
 }
@@ -477,7 +477,7 @@ mod tests {
                   node3      ==.....==.=.===..==.=.=...==.====..=....=..====.==.==..=..===..=.=.
                              node-pause: node1 14 times, node2 11 times, node3 20 times
                              node-stop: node1 14 times, node2 17 times, node3 20 times
-                             `--json` lists each with its time
+                             `--json` lists each fault with its time
             "#]],
         );
     }

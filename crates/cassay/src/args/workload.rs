@@ -111,11 +111,9 @@ fn attached(text: &str) -> Result<String, String> {
 /// Parses a target that can prepare statements.
 pub(super) fn server(text: &str) -> Result<String, String> {
     match text {
-        "null" => Err(
-            "the null target adds no check to those without a target: remove --target, or name a \
-             server"
-                .to_owned(),
-        ),
+        "null" => {
+            Err("the null target adds no checks: remove --target, or name a server".to_owned())
+        }
         "local" => Ok(text.to_owned()),
         _ => contact_point(text).map(|_| text.to_owned()),
     }

@@ -29,7 +29,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     blocks.extend(cards.map(|fault| Block::Card(card::card(view, fault))));
     if faults.len() > CARDS_MAX {
         blocks.push(Block::Text(format!(
-            "findings.json contains all of this for {} more faults.",
+            "findings.json contains the same data for {} more faults.",
             faults.len() - CARDS_MAX
         )));
     }

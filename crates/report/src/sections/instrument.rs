@@ -244,7 +244,11 @@ fn health<'a>(
         })
         .wide_number("Throttled", "of the time", |(_, client)| {
             let share = client.throttled_share.map(number::percent);
-            cell(share, Tone::Plain, "its system does not count this")
+            cell(
+                share,
+                Tone::Plain,
+                "the system of the client does not count this",
+            )
         })
         .wide_number("Clock of the day set", "", |(_, client)| {
             cell(

@@ -110,10 +110,10 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     } else if least == most {
         ("inside the interval of this run", Tone::Good)
     } else if least <= low && high <= most {
-        ("this run is in that range", Tone::Good)
+        ("this run is in the published range", Tone::Good)
     } else {
         (
-            "the interval of this run and that range overlap",
+            "the interval of this run overlaps the published range",
             Tone::Good,
         )
     }

@@ -200,8 +200,8 @@ fn labels(points: &[Point<'_>]) -> String {
     if has("short") {
         text += &format!(
             " “Short”: a window under {SHORT_WINDOW_S} s. Such a window contains rare events (a \
-             pause, a flush) too often or not at all. Its interval covers the truth in fewer than \
-             95 % of cases: 60 to 90 % for an event every ten seconds."
+             pause, a flush) too often or not at all. The interval of such a window covers the \
+             truth in fewer than 95 % of cases: 60 to 90 % for an event every ten seconds."
         );
     }
     if has("few incidents") {

@@ -501,8 +501,9 @@ const WINDOW: &[Field] = &[
         "window.until",
         choice!(|d| d.until_faults; "measured" => false, "faults" => true),
         "measured",
-        "End of the window. `measured`: after its length. `faults`: `after_faults` after the last \
-         fault ended and its target recovered, but at the latest after its length.",
+        "End of the window. `measured`: after the length of the window. `faults`: `after_faults` \
+         after the last fault ended and its target recovered, but at the latest after the length \
+         of the window.",
     ),
     with(
         "window.after_faults",

@@ -73,8 +73,8 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     let seats_client = is_placed || subject.wrote(&path("client"));
     if seats_client && subject.wrote("client.cpus") {
         let message = "`client.cpus` and `target.local.topology` both place the client";
-        let hint = "remove it: the client gets the CPUs that nodes leave; `topology: {client: 2}` \
-             reserves CPUs for the client";
+        let hint = "remove `client.cpus`: the client gets the CPUs that nodes leave; `topology: \
+                    {client: 2}` reserves CPUs for the client";
         subject.say("client.cpus", message.to_owned(), Some(hint), out);
     }
     let cpus = path("cpus");
@@ -92,7 +92,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
         subject.say(
             &cpus,
             message,
-            Some("remove it: nodes then share the available CPUs"),
+            Some("remove `cpus`: nodes then share the available CPUs"),
             out,
         );
     }

@@ -79,7 +79,7 @@ fn shares(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote(EACH) && !used.is_empty() && used.iter().all(Option::is_some) {
         let message =
             format!("`{EACH}` applies to machines without `nodes`, but all machines have `nodes`");
-        let hint = format!("remove it, or the `nodes` of `{PATH}`");
+        let hint = format!("remove `{EACH}`, or the `nodes` of `{PATH}`");
         subject.say(EACH, message, Some(&hint), out);
     }
 }

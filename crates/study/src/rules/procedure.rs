@@ -33,7 +33,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     if subject.wrote("window.measure") {
         let message = "`window.measure` and `procedure.endurance` both set the window length";
-        let hint = "remove it: `for` and `beside` set the lengths";
+        let hint = "remove `window.measure`: `for` and `beside` set the lengths";
         subject.say("window.measure", message.to_owned(), Some(hint), out);
     }
     let beside = subject

@@ -176,7 +176,7 @@ pub const TEMPLATES: &[Template] = &[
             ),
             ask(
                 "workload.keys.count",
-                "How many of its partitions should cassay sample?",
+                "How many partitions of the table should cassay sample?",
                 "10k",
             ),
             ask(

@@ -112,7 +112,7 @@ pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if seen.numa_nodes.len() <= 1 {
         said.push(
-            "The machine has one NUMA node, so the cost of access to another is unknown."
+            "The machine has one NUMA node, so the cost of access to another NUMA node is unknown."
                 .to_owned(),
         );
     } else if seen.packages.len() == 1 {

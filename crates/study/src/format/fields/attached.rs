@@ -83,8 +83,8 @@ macro_rules! rows {
                 concat!($at, ".logs"),
                 Type::Text(|$d, text| $host.logs = Some(text.into())),
                 "Folder on the machine with the logs of the nodes, which cassay only reads. The \
-                 run stores log lines that appear during it, and takes garbage collection pauses \
-                 from them.",
+                 run stores log lines that appear during the run, and reads garbage collection \
+                 pauses from these lines.",
             ),
             optional(
                 concat!($at, ".data"),

@@ -64,9 +64,10 @@ pub(super) const FIELDS: &[Field] = &[
                 d.pod_agents();
             }),
         ),
-        "Start this program in the nodes' containers with `exec`. It reads processes, container \
-         usage and garbage collection logs, and pauses nodes if `--allow signal` permits it. The \
-         program ends with the run. Default: cassay starts no program there and uses only CQL.",
+        "Start this program in the nodes' containers with `exec`. The program reads processes, \
+         container usage and garbage collection logs, and pauses nodes if `--allow signal` permits \
+         it. The program ends with the run. Default: cassay starts no program there and uses only \
+         CQL.",
     ),
     optional(
         "target.attach.kubernetes.agents.container",

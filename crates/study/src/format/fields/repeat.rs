@@ -10,7 +10,12 @@ const LEAST: u64 = BLOCKS_LEAST as u64;
 const MOST: u64 = BLOCKS_MOST as u64;
 
 pub(super) const FIELDS: &[Field] = &[
-    with("repeat", SECTION, "{}", "Repetitions, for error bars."),
+    with(
+        "repeat",
+        SECTION,
+        "{}",
+        "Repetitions of the measurement, for confidence intervals.",
+    ),
     with(
         "repeat.blocks",
         Type::Count(1, 1000, |d, n| d.repeat.blocks = n as usize),

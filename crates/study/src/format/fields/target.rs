@@ -356,8 +356,8 @@ pub(super) const FIELDS: &[Field] = &[
             d.command().see.words.push(text.into())
         })),
         "Program that checks the fault, called repeatedly. It exits with 0 if the fault is present \
-         and with 1 if it is absent. Any other code, or more than 5 s, means that it could not \
-         check. cassay injects the fault only after this program reported it absent.",
+         and with 1 if it is absent. Any other code, or more than 5 s, means that the program \
+         could not check. cassay injects the fault only after this program reported it absent.",
     ),
     required(
         "target.attach.faults.heal",
