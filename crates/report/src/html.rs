@@ -61,9 +61,9 @@ fn script() -> String {
 const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
 /// Sentences for paper only: they name the parts that a print omits.
-const ON_PAPER: &str = "A print contains the answer and the first charts of the evidence. The rest \
-     stays in the file: tables, settings, reasons, and charts of hosts and JVMs. To print a whole \
-     section, open it in the browser first.";
+const ON_PAPER: &str = "A printed report contains the answer and the first charts of the evidence. \
+                        Only the file contains the rest: tables, settings, reasons, and charts of \
+                        hosts and JVMs. To print a whole section, open it in the browser first.";
 
 /// Renders a page.
 pub fn html(page: &Page) -> String {

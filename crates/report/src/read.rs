@@ -260,7 +260,7 @@ fn files() -> Vec<FileView> {
         ),
         (
             "trials/*/overview.json, series.ndjson, window.hlog",
-            "the same readings for pages of long runs: periods with their extremes",
+            "the same readings for pages of long runs: periods with minimum and maximum",
         ),
         (
             "trials/*/nodes.json",

@@ -151,7 +151,7 @@ pub struct ExportArgs {
     pub format: String,
     #[command(flatten)]
     pub placement: PlacementArgs,
-    /// Output folder, created if necessary. Without it, cassay prints the files.
+    /// Output folder, created if necessary. Without this option, cassay prints the files.
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
     /// Set topoext, for AMD machines: guests then see their CPU threads.

@@ -252,7 +252,7 @@ pub(crate) const RATE: [KnownParam; 7] = [
 
 /// `-errors`.
 pub(crate) const ERRORS: [KnownParam; 8] = [
-    new("retries=", ANY, "9", "Attempts after the first"),
+    new("retries=", ANY, "9", "Number of attempts after the first"),
     new("ignore", ANY, "", "Continue after a failed operation"),
     new("fail-fast", ANY, "", "Stop at the first error"),
     new("skip-read-validation", ANY, "", "Do not compare rows read"),

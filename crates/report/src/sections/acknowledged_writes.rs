@@ -195,8 +195,8 @@ fn read_back_table(view: &RunView) -> Table {
         .foot(
             "Every row counts in exactly one column after Rows. Unconfirmed: the row exists, but \
              the server acknowledged none of its writes. Never written: the row does not exist, \
-             and the server acknowledged no write. After a write of unknown outcome, its value and \
-             its absence are both correct.",
+             and the server acknowledged no write. After a write of unknown outcome, both the \
+             value and its absence are correct.",
         )
         .build()
 }

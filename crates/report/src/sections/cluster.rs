@@ -68,7 +68,10 @@ fn isolation(word: &str) -> &'static str {
         "loopback" => {
             "All nodes share this machine: its CPUs, its memory, its page cache and its disk."
         }
-        "attach" => "The cluster existed before the run, and cassay knows only what it reports.",
+        "attach" => {
+            "The cluster existed before the run, and cassay knows only the data that the cluster \
+             reports."
+        }
         "null" => "The null target, which is not a database.",
         _ => "",
     }

@@ -172,7 +172,7 @@ fn table(effects: &EffectsRecord) -> Table {
     Table::from_records(format!("Effects on {}", title(effects)), in_order(effects))
         .text("Effect", name)
         .wide_text("Kind", |effect| match effect.kind {
-            EffectKind::Main => "average over the others",
+            EffectKind::Main => "average over the other axes",
             EffectKind::Simple => "by the value of the other axis",
             EffectKind::Interaction => EffectKind::Interaction.name(),
         })

@@ -209,9 +209,9 @@ fn drifts(shown: &EnduranceRecord) -> Table {
         Cell::new(course).tone(course_tone(drift.course))
     })
     .foot(format!(
-        "Theil and Sen's slope of blocks of {}, with Sen's 95 % interval. z is by Mann and \
-         Kendall, for blocks that follow each other. Steady: drift and interval are within the \
-         margin.",
+        "Theil and Sen's slope of blocks of {}, with Sen's 95 % interval. z is the statistic of \
+         Mann and Kendall's test, for blocks that follow each other. Steady: drift and interval \
+         are within the margin.",
         number::duration(shown.block_s)
     ))
     .build()

@@ -43,7 +43,7 @@ fn event(record: &LimitRecord) -> Vec<Block> {
                 .map_or_else(Cell::absent, |value| limit_value(one.kind, value).into())
         })
         .text("Confidence", |one| one.confidence.name())
-        .foot("Before: at the load below, on the faster side, or before the fault.")
+        .foot("Before: the value at the next lower load, on the faster side, or before the fault.")
         .unless_empty();
     blocks.extend(table.map(Block::Table));
     if !record.unobserved.is_empty() {

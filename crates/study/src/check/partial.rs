@@ -42,7 +42,8 @@ pub(super) fn matrix(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> 
         let values = named_entries(&axis.value, &path, diagnostics);
         if values.is_empty() && axis.value.entries().is_some() {
             let message = format!("axis `{}` has no values", axis.key);
-            diagnostics.add(&axis.value.place, message, None);
+            let hint = Some("add at least one value".to_owned());
+            diagnostics.add(&axis.value.place, message, hint);
         }
         for value in values {
             let what = format!("`{}` of axis `{}`", value.key, axis.key);

@@ -178,7 +178,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
             "{racks} racks for {}: a rack would be empty",
             counted(places, word)
         );
-        subject.say(path, message, None, out);
+        subject.say(path, message, Some("name fewer racks"), out);
     }
 }
 

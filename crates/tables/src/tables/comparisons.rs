@@ -74,7 +74,7 @@ fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonR
         .whole(
             "blocks",
             "blocks",
-            "Pairs of blocks, or blocks of the smaller side.",
+            "Number of pairs of blocks, or of blocks of the smaller side.",
             |row| Some(row.blocks as u64),
         )
         .whole(

@@ -30,7 +30,7 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
         )
         .text(
             "place",
-            "Place of the fault: a node, a host, two sides of a network.",
+            "Target of the fault: a node, a host, or two sides of a network.",
             |row| row.fault.place.as_deref(),
         )
         .text(

@@ -42,8 +42,8 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.where",
         SECTION,
         "{}",
-        "Place of the fault. Default: a random node, or a random host for kinds that hit hosts. \
-         Kinds that affect all nodes one after the other have no place.",
+        "Target of the fault. Default: a random node, or a random host for kinds that hit hosts. \
+         Kinds that affect all nodes one after the other have no target.",
     ),
     optional(
         "faults.where.node",

@@ -42,7 +42,7 @@ pub(super) const FIELDS: &[Field] = &[
                 d.range = Some(Range::new(THREADS_MAX, |n| Point::Threads(n as u32)))
             }),
         ),
-        "Operations in flight, closed loop: a list or a range.",
+        "Number of operations in flight, in a closed loop: a list or a range.",
     ),
     required(
         "procedure.sweep.threads.from",
@@ -72,7 +72,7 @@ pub(super) const FIELDS: &[Field] = &[
             })),
             &Type::Section(|d| d.range = Some(Range::new(RATE_MAX, Point::Rate))),
         ),
-        "Operations per second, open loop: a list or a range.",
+        "Operations per second, in an open loop: a list or a range.",
     ),
     required(
         "procedure.sweep.rate.from",
@@ -120,7 +120,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.band.threads",
         THREADS,
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     required(
         "procedure.band.threads.from",
@@ -159,12 +159,12 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.peak.rate",
         RATES,
-        "Operations per second, open loop.",
+        "Operations per second, in an open loop.",
     ),
     required(
         "procedure.peak.rate.from",
         Type::Count(1, RATE_MAX, |d, n| d.range().from = Some(n)),
-        "First point; halved up to five times if it is too high.",
+        "First point. The search halves it up to five times if it is too high.",
     ),
     required(
         "procedure.peak.rate.to",
@@ -174,12 +174,12 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.peak.threads",
         THREADS,
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     required(
         "procedure.peak.threads.from",
         Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point; halved up to five times if it is too high.",
+        "First point. The search halves it up to five times if it is too high.",
     ),
     required(
         "procedure.peak.threads.to",
@@ -228,12 +228,12 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.latency_target.threads",
         THREADS,
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     required(
         "procedure.latency_target.threads.from",
         Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point; halved down to 1 if it is too high.",
+        "First point. The search halves it, down to 1, if it is too high.",
     ),
     required(
         "procedure.latency_target.threads.to",
@@ -291,12 +291,12 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, THREADS_MAX, |d, n| {
             d.points = vec![Point::Threads(n as u32)]
         }),
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     optional(
         "procedure.endurance.rate",
         Type::Count(1, RATE_MAX, |d, n| d.points = vec![Point::Rate(n)]),
-        "Operations per second, open loop.",
+        "Operations per second, in an open loop.",
     ),
     required(
         "procedure.endurance.for",
@@ -372,14 +372,14 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Count(1, THREADS_MAX, |d, n| {
             d.points.push(Point::Threads(n as u32))
         })),
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     optional(
         "procedure.grid.rate",
         Type::List(&Type::Count(1, RATE_MAX, |d, n| {
             d.points.push(Point::Rate(n))
         })),
-        "Operations per second, open loop.",
+        "Operations per second, in an open loop.",
     ),
     optional(
         "procedure.grid.consistency",
@@ -433,12 +433,12 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, THREADS_MAX, |d, n| {
             d.points = vec![Point::Threads(n as u32)]
         }),
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     optional(
         "procedure.fixed.rate",
         Type::Count(1, RATE_MAX, |d, n| d.points = vec![Point::Rate(n)]),
-        "Operations per second, open loop.",
+        "Operations per second, in an open loop.",
     ),
     with(
         "procedure.arrival",
