@@ -297,7 +297,7 @@ pub fn beside(
     for axis in axes {
         if known.iter().any(|other| other.key == axis.key) {
             let message = format!("`matrix` and `{path}` both have an axis `{}`", axis.key);
-            let hint = "rename the axis of the matrix, or remove one".to_owned();
+            let hint = "rename the axis of the matrix, or remove one of the two axes".to_owned();
             out.add(&axis.place, message, Some(hint));
             continue;
         }

@@ -43,7 +43,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
                 "`{}` has {count} values; a screening needs two",
                 setting.key
             );
-            let hint = "use the two that are furthest apart, or use `matrix`".to_owned();
+            let hint = "use the two values that are furthest apart, or use `matrix`".to_owned();
             out.add(&setting.place, message, Some(hint));
         }
         is_good &= count == 2;

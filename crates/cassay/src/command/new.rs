@@ -252,7 +252,8 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 fn is_there(path: &Path) -> anyhow::Error {
     anyhow::anyhow!(
-        "{} already exists, and cassay does not overwrite it\nhint: --to writes another file",
+        "{} already exists, and cassay does not overwrite it\nhint: use --to with the name of \
+         another file",
         path.display()
     )
 }

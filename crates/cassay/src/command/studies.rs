@@ -201,8 +201,8 @@ fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     match foreign::read(FileKind::Study, path) {
         Ok(there) if there == contents => Ok(()),
         Ok(_) => bail!(
-            "{} already exists and differs from the included file, so cassay keeps it\nhint: --to \
-             writes to another folder",
+            "{} already exists and differs from the included file, so cassay keeps it\nhint: use \
+             --to with another folder",
             path.display()
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -346,7 +346,7 @@ mod tests {
         };
         let error = written(&args).err().unwrap().to_string();
         assert!(
-            error.contains("already exists") && error.contains("hint: --to"),
+            error.contains("already exists") && error.contains("hint: use --to"),
             "{error}"
         );
         assert!(!into.join("dse-vsan/dse-cpus.yaml").exists(), "all or none");

@@ -18,7 +18,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks = vec![Block::Table(points_table(view, &points))];
     let compared = &view.findings.cost_comparisons;
     if !compared.is_empty() {
-        let table = comparison_table("Costs next to each other", compared, |table| {
+        let table = comparison_table("Comparison of costs", compared, |table| {
             table
                 .text("Baseline", |c| variant_name(&c.baseline, view))
                 .text("Contender", |c| variant_name(&c.contender, view))

@@ -26,8 +26,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         }),
     );
     if points.iter().any(did_more_than_offered) {
-        let why = "Throughput may exceed the offered rate, because some operations that were due \
-             before the window ended in it.";
+        let why = "Throughput may exceed the offered rate, because some operations were due before \
+                   the window, but ended in it.";
         blocks.push(Block::Text(why.to_owned()));
     }
     Some(Section {

@@ -42,11 +42,11 @@ fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Checks that a part of the machine has both units and a number of them.
 fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     const KEYS: [(&str, &str, &str); 2] = [
-        ("units", "count", "add `count: 2`, or remove it"),
+        ("units", "count", "add `count: 2`, or remove `units`"),
         (
             "count",
             "units",
-            "add `units: cores` (or l3, numa, sockets), or remove it",
+            "add `units: cores` (or l3, numa, sockets), or remove `count`",
         ),
     ];
     let path = |key: &str| format!("target.local.topology.{key}");

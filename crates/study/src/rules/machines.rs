@@ -111,7 +111,8 @@ fn address(item: &Node, out: &mut Diagnostics) {
     let address = text.parse::<std::net::Ipv4Addr>();
     if address.is_err() {
         let message = format!("`{PATH}.address`: {text:?} is not an IPv4 address");
-        let hint = "write the address at which this machine and the others reach it: 10.0.0.7";
+        let hint = "write the address at which this machine and the other machines reach it: \
+                    10.0.0.7";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }

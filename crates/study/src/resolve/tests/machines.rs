@@ -99,7 +99,7 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
         --set:1:79: `target.local.machines.ssh`: db1 is duplicated
           hint: name each machine once; `nodes_per_host: 2` puts two nodes on each machine
         --set:1:108: `target.local.machines.address`: "db1" is not an IPv4 address
-          hint: write the address at which this machine and the others reach it: 10.0.0.7
+          hint: write the address at which this machine and the other machines reach it: 10.0.0.7
     "#]],
     );
 }
