@@ -227,7 +227,7 @@ fn could_see(
     if let Some(variant) = cut_off.filter(|_| comparison.metric == PEAK) {
         return format!(
             "the value of “{variant}” is only a lower bound, because a search ended before the \
-             load was too high for the target, so the comparison can decide in one direction only"
+             load was too high, so the comparison can decide in one direction only"
         );
     }
     if let Some(variant) = cut_off {

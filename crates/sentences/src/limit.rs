@@ -117,7 +117,8 @@ fn resource(one: &LimitCandidateRecord) -> String {
             format!("{share} of the compactors of {place} at work while compactions wait")
         }
         LimitKind::Safepoints => format!(
-            "threads of {place} that are slow to reach a safepoint: {share} of its stopped time"
+            "threads of {place} that are slow to reach a safepoint: {share} of the time in which \
+             the JVM was stopped"
         ),
         LimitKind::Pause => format!("a pause of {place} as long as {share} of p99.9"),
         LimitKind::PacketLoss => {

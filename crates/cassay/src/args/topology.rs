@@ -63,7 +63,7 @@ pub struct PlacingArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct MachineArgs {
-    /// Description of a machine, instead of a real machine: a folder with its /sys, a tarball of
+    /// Description of a machine, instead of a real machine. A folder with its /sys, a tarball of
     /// such a folder (tar, tar.gz, tar.bz2), hwloc XML, the output of `lscpu -J`, or text such as
     /// "pack:2 l3:1 core:8 pu:2".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "cluster"])]

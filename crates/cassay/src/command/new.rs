@@ -235,7 +235,7 @@ fn text(template: &Template, place: &TargetChoice, answers: &Answers, path: &Pat
         text += &format!("# yaml-language-server: $schema={SCHEMA}\n");
     }
     text += &format!(
-        "# Written by `cassay new {}`: {}.\n# What a key means: `cassay explain KEY`. All keys: \
+        "# Written by `cassay new {}`: {}.\n# Meaning of a key: `cassay explain KEY`. All keys: \
          docs/study-file.md.\n",
         template.name, template.what
     );

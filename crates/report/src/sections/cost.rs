@@ -102,8 +102,8 @@ pub fn comparison_table<'a>(
         .foot(format!(
             "These ratios are descriptive: each interval is for its cost alone, and does not count \
              among the comparisons of throughput and latency. A cost differs if p is at most {} % \
-             after an adjustment for the number of costs of the two variants at the point (Holm), \
-             and if the difference exceeds 5 %. A cost of 0 has no ratio.",
+             after an adjustment for the number of costs at the point (Holm), and if the \
+             difference exceeds 5 %. A cost of 0 has no ratio.",
             analysis::DIFFERENCE_LEVEL * 100.0
         ))
         .build()
