@@ -22,9 +22,9 @@ pub enum WorkloadCommand {
     /// value of the wrong type.
     ///
     /// If all tables of the file exist in its keyspace, cassay creates nothing and requires only a
-    /// user that can log in. Otherwise it creates the schema in a temporary keyspace (cassay_check_
-    /// and a number) and always drops it at the end. This requires a user that may create
-    /// keyspaces.
+    /// user that can log in. Otherwise, cassay creates the schema in a temporary keyspace
+    /// (cassay_check_ and a number) and always drops the keyspace at the end. This requires a user
+    /// that may create keyspaces.
     Check(CheckArgs),
     /// Write a workload file that imitates an existing table.
     ///
@@ -35,7 +35,7 @@ pub enum WorkloadCommand {
     /// Show the contents of query logs, and the part that cassay can replay.
     ///
     /// Reads full query logs (`nodetool enablefullquerylog`) and audit logs, binary and text. A
-    /// study replays that part with `workload: {recorded: {files: [FOLDER], speed: 1}}`.
+    /// study replays logs with `workload: {recorded: {files: [FOLDER], speed: 1}}`.
     Recorded(RecordedArgs),
     /// Print the first rows that a workload would write.
     Sample {

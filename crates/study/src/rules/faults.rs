@@ -350,7 +350,7 @@ impl<'a> Item<'a> {
                 _ => "lasts until cassay heals it:",
             };
             let message = format!("{} {why} `faults.for` is missing", kind.name);
-            self.say("kind", message, Some("add it, or `until: end`"), out);
+            self.say("kind", message, Some("add `for`, or `until: end`"), out);
         }
         if let (Some(kind), None, true) = (said(false), said(true), stated) {
             let message = format!("{} is instantaneous and has no duration", kind.name);
