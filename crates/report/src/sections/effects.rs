@@ -35,7 +35,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     Some(Section {
         id: "effects",
-        title: "What each axis does".into(),
+        title: "Effects of each axis".into(),
         lead: "Every value of an axis compared with its first value: contrasts within a block, \
              averaged over blocks. A main effect is an average over the other axes. If axes \
              interact, this average applies to no configuration and is grey. The simple effects \

@@ -13,7 +13,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         blocks.push(Block::Table(nodes(view)));
         let assumed = capacities.iter().find(|c| !c.assumptions.is_empty());
         blocks.extend(assumed.map(|c| {
-            let title = "Assumptions of the number of nodes".to_owned();
+            let title = "Assumptions behind the number of nodes".to_owned();
             Block::List(title, c.assumptions.clone())
         }));
     }

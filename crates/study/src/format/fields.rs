@@ -704,7 +704,7 @@ const INSTRUMENT: &[Field] = &[
         ),
         "1000",
         "Number of rows to read back and compare after each trial. `all`: every written row, so \
-         that cassay finds every lost write. This takes 8 bytes of memory per write of the main \
+         that cassay finds every lost write. `all` takes 8 bytes of memory per write of the main \
          stage, at most 512 MiB.",
     ),
     optional(

@@ -163,8 +163,8 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
         "file" => file(subject, path, node, out),
         "env" if !is_own_word(subject.overrides, node) => {
             let message = format!(
-                "`{path}` is the variable {text} of your environment, and a study must not send \
-                 variables without permission"
+                "`{path}` is your environment variable {text}, and a study must not send \
+                 environment variables without permission"
             );
             let hint = format!(
                 "write `{path}: {{secret: NAME}}` in the study and pass --secret NAME=env:{text}; \

@@ -116,8 +116,9 @@ impl Reader<'_, '_> {
             let Some(cell) = column else {
                 let what = match marker {
                     Marker::Column(name) => format!("`{name}` is not a column of the table"),
-                    _ => "a marker is at a position at which no column determines its value"
-                        .to_owned(),
+                    _ => {
+                        "a marker is at a position where no column determines the value".to_owned()
+                    }
                 };
                 self.say(&node.place, what);
                 return None;

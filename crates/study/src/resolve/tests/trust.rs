@@ -73,11 +73,11 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "target: {attach: {contact_points: h, user: u, password: {env: AWS_SECRET}}}",
-        "the variable AWS_SECRET of your environment",
+        "your environment variable AWS_SECRET",
     ),
     (
         "target: {attach: {contact_points: h, jolokia: {user: u, password: {env: A}}}}",
-        "`target.attach.jolokia.password` is the variable A",
+        "`target.attach.jolokia.password` is your environment variable A",
     ),
     (
         "target: {attach: {contact_points: h, tls: {ca: /etc/passwd}}}",
