@@ -47,7 +47,10 @@ pub fn section(view: &RunView) -> Option<Section> {
     let remains = &view.findings.remains;
     if !remains.is_empty() {
         let sentences = remains.iter().map(RemainsRecord::words).collect();
-        blocks.push(Block::List("Left on the cluster after the run".into(), sentences));
+        blocks.push(Block::List(
+            "Left on the cluster after the run".into(),
+            sentences,
+        ));
     }
     Some(Section {
         id: "cluster",
