@@ -142,8 +142,8 @@ pub enum Command {
     /// Check host settings that affect Cassandra. Shows the recommended value, the reason and the
     /// command that sets it; changes no setting.
     ///
-    /// A warning costs performance or stability. Advice applies to some workloads. Settings that
-    /// cassay cannot read are listed with the reason.
+    /// A setting with a warning costs performance or stability. Advice applies to some workloads.
+    /// Settings that cassay cannot read are listed with the reason.
     Doctor(DoctorArgs),
     /// Check, benchmark and clean the machines that nodes will run on.
     #[command(subcommand)]
@@ -181,20 +181,20 @@ pub enum Command {
 pub struct StudyArgs {
     /// Study file.
     pub study: PathBuf,
-    /// Use this target instead of the study's: null, local or attach:HOST[:PORT].
+    /// Use this target instead of the target in the study: null, local or attach:HOST[:PORT].
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
     /// Use this scale of the study (`scales`).
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
-    /// Change one setting. Repeatable.
+    /// Change one setting of the study. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Run the hosts of a local target on remote machines, over ssh. The file has a list `machines`
     /// of `{ssh: HOST, folder: PATH}`.
     #[arg(long, value_name = "FILE")]
     pub machines: Option<PathBuf>,
-    /// Use this seed instead of the study's.
+    /// Use this seed instead of the seed in the study.
     #[arg(long)]
     pub seed: Option<u64>,
     #[command(flatten)]
@@ -317,7 +317,12 @@ fn secret(text: &str) -> Result<(String, SecretSource), String> {
         Some(("file", path)) if !path.is_empty() => SecretSource::File(path.into()),
         Some(("env", variable)) if !variable.is_empty() => SecretSource::Env(variable.to_owned()),
         // The value may be the secret itself.
-        _ => return Err("a secret is file:PATH or env:VARIABLE, never the secret itself".into()),
+        _ => {
+            return Err(
+                "write the source of the secret, file:PATH or env:VARIABLE, never the secret itself"
+                    .into(),
+            );
+        }
     };
     Ok((name.to_owned(), secret))
 }
@@ -363,10 +368,11 @@ pub struct ImportArgs {
 /// cassay's own options of an imported command line.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct ImportOptions {
-    /// Use this target instead of the command line's: null, local or attach:HOST[:PORT].
+    /// Use this target instead of the target on the command line: null, local or
+    /// attach:HOST[:PORT].
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
-    /// Print in the tool's own output format. The results folder is unchanged.
+    /// Print in the tool's own output format. This option does not change the results folder.
     #[arg(long)]
     pub compat: bool,
     /// Show the plan, and the options that cassay refuses or that behave differently. Runs nothing.
@@ -398,7 +404,7 @@ pub struct ShowArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct RunName {
-    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of one.
+    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of such a name.
     #[arg(default_value = "latest")]
     pub run: String,
 }
@@ -482,13 +488,13 @@ pub struct ExportRunArgs {
 pub enum FigureFormat {
     /// Self-contained vector image on a light background.
     Svg,
-    /// The same image with 2 pixels per unit.
+    /// The SVG image as a bitmap, with 2 pixels per unit.
     Png,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct ImportFileArgs {
-    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of one.
+    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of such a name.
     pub run: String,
     /// File to read, or a folder of scrapes.
     pub file: PathBuf,
@@ -509,7 +515,7 @@ pub enum TargetCommand {
     /// List the capabilities of a target, and how to get the missing capabilities.
     #[command(name = "abilities")]
     Capabilities(CapabilitiesArgs),
-    /// Stop one kept cluster, or all, and delete the data.
+    /// Stop one kept cluster or all kept clusters, and delete their data.
     Down {
         /// Name of the cluster, as shown by `target status`.
         #[arg(value_name = "CLUSTER")]
@@ -520,7 +526,8 @@ pub enum TargetCommand {
 #[derive(Debug, ClapArgs)]
 pub struct CapabilitiesArgs {
     /// Check another cluster (attach:) or another machine (ssh:) instead of this machine. For ssh:,
-    /// cassay copies itself to your cache there and reports the capabilities of simulated hosts.
+    /// cassay copies itself to your cache on the machine and reports the capabilities of simulated
+    /// hosts.
     #[arg(long, value_name = "attach:HOST[:PORT]|ssh:HOST", value_parser = ssh::elsewhere)]
     pub target: Option<Elsewhere>,
     #[command(flatten)]
@@ -529,9 +536,9 @@ pub struct CapabilitiesArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct DoctorArgs {
-    /// Hosts to check: those of a kept cluster, this machine, machines over ssh, or machines of an
-    /// attached cluster, which --set names. Over ssh, cassay copies itself to your cache there.
-    /// Default: a kept cluster if there is one, else this machine.
+    /// Hosts to check: the hosts of a kept cluster, this machine, machines over ssh, or machines of
+    /// an attached cluster, which --set names. Over ssh, cassay copies itself to your cache on the
+    /// machine. Default: a kept cluster if there is one, else this machine.
     #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]|attach:HOST[:PORT]",
           value_parser = ssh::examined)]
     pub target: Option<MachineAt>,
@@ -634,8 +641,8 @@ pub struct ClusterName {
 
 #[derive(Debug, Subcommand)]
 pub enum FaultCommand {
-    /// List all faults, and show which faults a kept cluster supports. Without a kept cluster: the
-    /// hosts of this machine.
+    /// List all faults, and show which faults a kept cluster supports. Without a kept cluster,
+    /// cassay shows the faults that hosts on this machine support.
     List(ClusterName),
     /// Test faults on an idle cluster: injects, observes, heals and checks each of them.
     Test(FaultTestArgs),
@@ -667,7 +674,7 @@ pub struct FaultRunArgs {
     /// Numbers of the hosts to cut off, such as 1,2.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     pub hosts: Vec<usize>,
-    /// Numbers of the hosts from which to cut them off. Default: all other hosts.
+    /// Numbers of the hosts from which the fault cuts off --hosts. Default: all other hosts.
     #[arg(
         long,
         value_name = "NUMBERS",
@@ -715,7 +722,8 @@ pub struct FaultKnobs {
     /// Delay until the nodes of a stopped host start on another host.
     #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub ha_after: Option<u64>,
-    /// Number of that other host, from 1. Default: the next host.
+    /// Number of the host on which the nodes of a stopped host start, from 1. Default: the next
+    /// host.
     #[arg(long, value_name = "NUMBER", requires = "ha_after")]
     pub ha_on: Option<NonZeroUsize>,
     /// Setting of cassandra.yaml that a rolling change applies, such as concurrent_reads=64;
@@ -729,7 +737,7 @@ fn fault_kind(text: &str) -> Result<target_spec::fault::FaultKind, String> {
     target_spec::fault::FaultKind::find(text).ok_or_else(|| {
         let names = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
         let hint = yaml::did_you_mean(text, names).unwrap_or_default();
-        format!("no such kind of fault exists: `cassay fault list` shows all kinds. {hint}")
+        format!("no kind of fault has this name: `cassay fault list` lists all kinds. {hint}")
     })
 }
 
@@ -739,10 +747,12 @@ pub struct UpArgs {
     /// Number of nodes. Default: 1; with --hosts or --machines, one per host.
     #[arg(long, value_name = "COUNT")]
     pub nodes: Option<usize>,
-    /// Version of Cassandra: a release, or a line such as 4.1. Default: 5.0.9, or that of --like.
+    /// Version of Cassandra: a release, or a line such as 4.1. Default: 5.0.9, or the version of
+    /// --like.
     #[arg(long, value_name = "VERSION", value_parser = supply::release)]
     pub cassandra: Option<Release>,
-    /// Java of the nodes: an installed major version. Default: 17, or one that Cassandra supports.
+    /// Java of the nodes: an installed major version. Default: 17, or a version that Cassandra
+    /// supports.
     #[arg(long, value_name = "MAJOR")]
     pub java: Option<u32>,
     /// Match an exported snapshot: number of nodes, tokens, racks, data center and version of
@@ -900,10 +910,12 @@ pub struct NullArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct TagArgs {
-    /// Name: letters, digits, `-`, `_` and `.`. cassay removes it from any other run.
+    /// Name of the run: letters, digits, `-`, `_` and `.`. If another run has the name, cassay
+    /// removes the name from that run.
     #[arg(value_name = "TAG")]
     pub name: Option<String>,
-    /// Run: a folder, latest, a study (its newest run), study/stamp, or the beginning of one.
+    /// Run: a folder, latest, a study (its newest run), study/stamp, or the beginning of such a
+    /// name.
     #[arg(default_value = "latest", requires = "name")]
     pub run: String,
     /// Remove the name from its run.
@@ -932,7 +944,7 @@ fn error_share(text: &str) -> Result<(String, f64), String> {
     if (0.0..=1.0).contains(&share) {
         Ok((name.to_owned(), share))
     } else {
-        Err("a share is between 0 and 1".to_owned())
+        Err("a share must be from 0 to 1".to_owned())
     }
 }
 

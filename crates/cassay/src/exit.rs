@@ -38,7 +38,7 @@ impl Exit {
         match self {
             Exit::Done => "done",
             Exit::Error => "error",
-            Exit::Usage => "usage or mistakes in the study",
+            Exit::Usage => "wrong usage or mistakes in the study",
             Exit::Invalid => "the run is invalid",
             Exit::Missed => "the run missed a requirement",
             Exit::Damaged => "files of a run are damaged",

@@ -400,7 +400,7 @@ mod tests {
             .collect();
         let ended = findings::look(&study, &lost, 3).unwrap();
         assert!(
-            ended.words().starts_with("of 3 blocks 3 have no two usable trials"),
+            ended.words().starts_with("of 3 blocks 3 do not have two usable trials"),
             "{ended:?}"
         );
     }

@@ -101,8 +101,8 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Sto
     let lost = blocks - pairs.min(blocks);
     if lost * 3 > max {
         return Some(StopReason::Lost(format!(
-            "of {blocks} blocks {lost} have no two usable trials, more than a third of the maximum \
-             of {max}: no number of blocks can still answer the question"
+            "of {blocks} blocks {lost} do not have two usable trials, which is more than a third \
+             of the maximum of {max}: no number of blocks can still answer the question"
         )));
     }
     let is_answered = |one: &&&ComparisonRecord| one.verdict != Finding::Inconclusive;

@@ -216,7 +216,7 @@ impl RequirementFacts<'_> {
         let least = merged.least();
         let grows = "the target did not keep up with the rate, so its latency grows as long as the \
              client offers this rate";
-        let far = "not even its median is within";
+        let far = "not even the median is within the limit";
         let decided = match (point.saturated, &ci95) {
             (_, None) if is_far_above(&point.latency_ms, key, limit_ms) => {
                 Some((RequirementResult::Missed, far))
@@ -396,7 +396,7 @@ impl PendingRequirement<'_> {
                 (RequirementResult::Untold, "too little data for an interval")
             }
             (Some(RequirementResult::Untold), None) => {
-                (RequirementResult::Untold, "its interval contains the limit")
+                (RequirementResult::Untold, "the interval contains the limit")
             }
             (Some(told), None) => (told, ""),
         };

@@ -38,7 +38,11 @@ const NOT_OF_TARGET: [Excuse; 7] = [
         TrialJudgement::Disturbed,
     ),
     ("V20", "the clock jumped", TrialJudgement::Disturbed),
-    ("V1", "the client sent too late", TrialJudgement::Late),
+    (
+        "V1",
+        "the client sent operations too late",
+        TrialJudgement::Late,
+    ),
 ];
 
 /// Returns the outcome that a procedure uses.

@@ -39,7 +39,7 @@ pub(crate) fn note_for_nb(key: &str, value: &str) -> Option<String> {
         "certFilePath" => pem(CERT),
         "keyFilePath" | "keyfilepath" => pem(KEY),
         "kspass" | "tspass" | "keyPassword" => {
-            let why = "has no effect: cassay reads PEM files, and keys without a password";
+            let why = "has no effect: cassay reads PEM files, with keys that have no password";
             return Some(format!("{key}=*** {why}"));
         }
         _ => return None,

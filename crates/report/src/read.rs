@@ -253,7 +253,7 @@ fn files() -> Vec<FileView> {
         ),
         (
             "trials/*/*-censored.hlog",
-            "of both clocks, values that are only lower bounds",
+            "HdrHistogram log of both clocks, with values that are only lower bounds",
         ),
         (
             "trials/*/probes/*.ndjson",
@@ -261,7 +261,7 @@ fn files() -> Vec<FileView> {
         ),
         (
             "trials/*/overview.json, series.ndjson, window.hlog",
-            "the same readings for pages of long runs: periods with their extremes",
+            "the same readings for pages of long runs: periods with minimum and maximum",
         ),
         (
             "trials/*/nodes.json",

@@ -7,5 +7,5 @@ use anyhow::{Result, bail};
 /// # Errors
 /// This build cannot draw PNG.
 pub fn png(_svg: &str) -> Result<Vec<u8>> {
-    bail!("this build cannot draw PNG")
+    bail!("this build cannot draw PNG; every build can draw SVG")
 }

@@ -33,7 +33,7 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
         Finding::Inconclusive if is_chance_among_many(comparison) => {
             return format!(
                 "{at}, “{contender}” and “{baseline}” may differ ({change}): among all comparisons \
-                 here, this may be chance{}.",
+                 here, this difference may be due to chance{}.",
                 settle(comparison.blocks_to_settle)
             );
         }
@@ -43,7 +43,7 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
                 open_change_words(comparison)
             );
         }
-        Finding::Equivalent => format!("“{contender}” and “{baseline}” do the same"),
+        Finding::Equivalent => format!("“{contender}” and “{baseline}” perform the same"),
         Finding::LooksDifferent => format!("“{contender}” looks different from “{baseline}”"),
         Finding::Faster | Finding::Slower => {
             format!("“{contender}” is {} than “{baseline}”", comparison.verdict)
@@ -175,8 +175,8 @@ pub fn incomparable(pair: &IncomparablePair<'_>) -> String {
         place,
     } = *pair;
     format!(
-        "{}, cassay cannot compare “{contender}” and “{baseline}” by {}: on both sides, it is only \
-         a lower bound, because {}.",
+        "{}, cassay cannot compare “{contender}” and “{baseline}” by {}: on both sides, the value \
+         is only a lower bound, because {}.",
         where_words(metric, place),
         metric_words(metric),
         match metric {
@@ -202,8 +202,8 @@ fn undecided(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> St
             parts.push(
                 if too_few_blocks(comparison.blocks, comparison.blocks_planned, looks) {
                     format!(
-                        "only {} of {} blocks have two usable trials, and chance did not select \
-                         them",
+                        "only {} of {} blocks have two usable trials, and these blocks are not a \
+                         random selection",
                         comparison.blocks, comparison.blocks_planned
                     )
                 } else {
@@ -230,13 +230,13 @@ fn could_see(
     if let Some(variant) = cut_off.filter(|_| comparison.metric == PEAK) {
         return format!(
             "the value of “{variant}” is only a lower bound, because a search ended before the \
-             load was too high for the target, so it can decide in one direction only"
+             load was too high, so the comparison can decide in one direction only"
         );
     }
     if let Some(variant) = cut_off {
         return format!(
             "the value of “{variant}” is only a lower bound, because the client abandoned \
-             operations or never sent them, so it can decide in one direction only"
+             operations or never sent them, so the comparison can decide in one direction only"
         );
     }
     let Some(share) = comparison.could_see else {

@@ -33,7 +33,7 @@ fn sentence(curve: &CurveRecord) -> Option<String> {
              did not measure the load with the highest throughput."
         ),
         (None, Some(WithoutPeak::Beyond)) => format!(
-            "{scales}; its peak would be beyond twice the last load, where the curve is unreliable."
+            "{scales}; the peak would be beyond twice the last load, where the curve is unreliable."
         ),
         _ => format!(
             "{scales}; κ does not differ significantly from 0, so the curve predicts no peak."

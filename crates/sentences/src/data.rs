@@ -103,7 +103,7 @@ fn reads_sentence(reads: &[&VerifyRecord], where_words: &str) -> Option<String> 
     let checked = sum(|one| one.checked);
     let rows = named_rows(reads.iter().flat_map(|one| &one.missed_rows), found.all());
     let is_all = if found.lost == checked {
-        " No read found a row: the server may store nothing."
+        " No read found a row, so the server may not store rows."
     } else {
         ""
     };

@@ -105,7 +105,7 @@ fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> Stri
     let untold = sweep.untold_within_bound.map(|at| {
         let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);
         format!(
-            "it is unclear whether {} ({} op/s) did: its p99 is known only as at least {} ms",
+            "it is unclear whether {} ({} op/s) did: the p99 there is known only as at least {} ms",
             point_words(points[at].point),
             whole(ops),
             significant(p99_ms.least(), 3)

@@ -120,7 +120,7 @@ fn cpu_sentence(nodes: &[NodeCpuRecord]) -> Option<String> {
 fn event(record: &LimitRecord) -> String {
     let (who, at) = (variant_words(&record.variant), point_words(record.point));
     match record.event {
-        LimitEvent::Knee => format!("Above {at}, more load gave {who} little but latency")
+        LimitEvent::Knee => format!("Above {at}, more load mostly increased the latency of {who}")
             .replace("The target", "the target"),
         LimitEvent::Peak => format!("{who} had its peak at {at}"),
         LimitEvent::HighestLoad => format!("{who} had its highest load at {at}"),
@@ -152,7 +152,7 @@ fn resource(one: &LimitCandidateRecord) -> String {
     match one.kind {
         LimitKind::Client => {
             let limit = percent(one.limit);
-            format!("the client itself, at {share} of what it can do (full from {limit})")
+            format!("the client itself, at {share} of its capacity (full from {limit})")
         }
         LimitKind::OtherPrograms => {
             format!("other programs, which used {share} of the CPUs of a full machine")
@@ -188,7 +188,8 @@ fn resource(one: &LimitCandidateRecord) -> String {
             format!("{share} of the compactors of {place} at work while compactions wait")
         }
         LimitKind::Safepoints => format!(
-            "threads of {place} that are slow to reach a safepoint: {share} of its stopped time"
+            "threads of {place} that are slow to reach a safepoint: {share} of the time in which \
+             the JVM was stopped"
         ),
         LimitKind::Pause => format!("a pause of {place} as long as {share} of p99.9"),
         LimitKind::PacketLoss => {
@@ -247,8 +248,8 @@ mod tests {
         };
         assert_eq!(
             sentence(&record),
-            "Above 16 threads, more load gave the target little but latency, which coincides with \
-             the CPU of host1, of which 97 % was in use."
+            "Above 16 threads, more load mostly increased the latency of the target, which \
+             coincides with the CPU of host1, of which 97 % was in use."
         );
     }
 

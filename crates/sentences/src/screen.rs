@@ -56,8 +56,8 @@ fn screen_sentences(screen: &ScreenRecord) -> Vec<String> {
     });
     if !screen.confirm.is_empty() {
         said.push(format!(
-            "A screening selects settings, and proves nothing: without repetition, effects have no \
-             interval, and {}. `cassay confirm` measures every combination of {}.",
+            "A screening selects settings, but proves no effect: without repetition, effects have \
+             no interval, and {}. `cassay confirm` measures every combination of {}.",
             screen.mixed,
             screen.confirm.join(", ")
         ));

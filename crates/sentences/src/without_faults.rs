@@ -43,7 +43,9 @@ fn stretch_words(record: &WithoutFaultsRecord) -> String {
     }
     let asked = |c: &&ComparisonRecord| c.metric != "latency_ms.p50";
     said.extend(record.comparisons.iter().filter(asked).map(change_words));
-    said.push(format!("{with} operations failed, {without} without it"));
+    said.push(format!(
+        "{with} operations failed, {without} without the fault"
+    ));
     let when = match record.stretch {
         FaultStretch::Broken => "while broken",
         FaultStretch::After => "after that",

@@ -84,7 +84,7 @@ fn absent(
             let choice = format::EXCLUSIVE.iter().find(|group| group.path == field.path);
             let example = match choice.filter(|group| group.needed) {
                 Some(group) => format!("{}: `cassay explain {key}`", group.keys.join(", ")),
-                None => format!("it means: {}", field.what),
+                None => format!("the key means: {}", field.what),
             };
             diagnostics.add(&head(&node.place), message, Some(example));
         } else if let Some(default) = field.default {
@@ -402,8 +402,9 @@ pub(crate) fn name(text: &str) -> Result<(), String> {
         Err(format!("a name has 1 to {NAME_BYTES_MAX} characters"))
     } else if !text.chars().all(good) || text.starts_with(['.', '-']) {
         Err(
-            "a name has letters, digits, `.`, `_` and `-`, and does not begin with `.` or `-`"
-                .into(),
+            "a name consists of letters, digits, `.`, `_` and `-`, and does not begin with `.` or \
+             `-`"
+            .into(),
         )
     } else {
         Ok(())

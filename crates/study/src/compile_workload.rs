@@ -161,7 +161,8 @@ fn replication_stated(schema: &Schema) -> Result<Option<Replication>, String> {
     let place = |(name, copies): (String, String)| match copies.trim().parse::<u32>() {
         Ok(number) => Ok((name, number)),
         Err(_) => Err(format!(
-            "the replication of its keyspace has `{name}: {copies}`, which is not a whole number"
+            "the replication of the workload's keyspace has `{name}: {copies}`, which is not a \
+             whole number"
         )),
     };
     let places: Vec<(String, u32)> = pairs

@@ -31,8 +31,8 @@ pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<Strin
         Ok(made)
     } else {
         Err(
-            "its `screen` does not begin a line, so cassay cannot replace it automatically: paste \
-             the `matrix` from the report"
+            "`screen` of the study does not begin a line, so cassay cannot replace it \
+             automatically: paste the `matrix` from the report"
                 .to_owned(),
         )
     }

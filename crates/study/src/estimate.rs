@@ -291,8 +291,8 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{} rows take an estimated {} on each host before compression, and its volume is {}, a \
-         quarter of it for the commit log. The volume may be full before all rows are loaded. \
+        "{} rows take an estimated {} on each host before compression, and the volume of a host is \
+         {}, with a quarter for the commit log. The volume may be full before all rows are loaded. \
          Raise `target.local.host.volume`, or lower `data.load.operations`",
         units::format_count(rows),
         measure::number::bytes(data),

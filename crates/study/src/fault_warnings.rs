@@ -47,7 +47,7 @@ fn too_short(settings: &Settings) -> Option<String> {
     };
     Some(format!(
         "the window of {} may end before the recovery from `{}` is visible. The fault ends {} \
-         after the window begins, and recovery needs {restart}{} of normal seconds: \
+         after the window begins, and the recovery needs {restart}{} without a difference: \
          `window.measure: {}` is long enough",
         about_duration(window_s),
         fault.kind.name,

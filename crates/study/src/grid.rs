@@ -267,7 +267,7 @@ pub fn beside(
     if base.find("screen").is_some() {
         let message =
             format!("the study has both `{path}` and `screen`, which chooses its own combinations");
-        let hint = "split it into two studies".to_owned();
+        let hint = "split the study into two".to_owned();
         out.add(&grid.place, message, Some(hint));
         return;
     }
@@ -297,7 +297,7 @@ pub fn beside(
     for axis in axes {
         if known.iter().any(|other| other.key == axis.key) {
             let message = format!("`matrix` and `{path}` both have an axis `{}`", axis.key);
-            let hint = "rename the axis of the matrix, or remove one".to_owned();
+            let hint = "rename the axis of the matrix, or remove one of the two axes".to_owned();
             out.add(&axis.place, message, Some(hint));
             continue;
         }

@@ -73,7 +73,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     if count > VARIANTS_MAX {
         let place = &base.nearest("matrix").place;
         let message = format!("the matrix has {count} combinations; the maximum is {VARIANTS_MAX}");
-        let hint = "remove an axis, or split it into two studies".to_owned();
+        let hint = "remove an axis, or split the study into two".to_owned();
         out.add(place, message, Some(hint));
         // Each value is still checked once.
         let values = axes.iter().flat_map(|axis| entries(Some(&axis.value)));
@@ -119,7 +119,7 @@ fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
     let mut seen = BTreeSet::new();
     for side in sides {
         if let Err(why) = check::name(side.name.as_str()) {
-            let message = format!("the combination `{}` is not a name: {why}", side.name);
+            let message = format!("the combination `{}` is not a valid name: {why}", side.name);
             out.add(
                 place,
                 message,
@@ -157,7 +157,8 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
                      other",
                     axis.key
                 );
-                let hint = "put them into one, or remove one".to_owned();
+                let hint =
+                    "put both keys into one of the two, or remove one of the keys".to_owned();
                 out.add(&axis.place, message, Some(hint));
             }
         }

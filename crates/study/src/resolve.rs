@@ -186,7 +186,7 @@ fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
         let hint = "for example --set window.measure=5s".to_owned();
         out.add(
             &place,
-            format!("`{set}` is not dotted.path=value"),
+            format!("`{set}` does not have the form dotted.path=value"),
             Some(hint),
         );
         return None;

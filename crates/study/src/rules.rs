@@ -78,7 +78,7 @@ fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.find("faults").is_none() {
         let message =
             format!("`{path}: faults` ends the window after its faults, but the study has none");
-        let hint = Some("remove it, or write `faults`");
+        let hint = Some("remove `window.until`, or add `faults`");
         subject.say(path, message, hint, out);
     }
     if subject.tree.find("repeat.without_faults") == Some(&Tree::Bool(true)) {

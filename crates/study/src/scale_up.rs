@@ -116,7 +116,7 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
         Some((_, of)) if *of == units => true,
         Some((_, of)) => {
             let message = format!(
-                "`{PATH}` counts {}, but `instances: {word}` does not",
+                "`{PATH}` counts {}, but `instances: {word}` needs other units",
                 units.name()
             );
             let hint = format!("write `units: {}`, for one node per unit", of.name());
@@ -129,7 +129,7 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
 
 /// Checks that a study with one node on each unit has one host, and no other number of nodes.
 fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
-    let hint = "remove it: each unit has one node";
+    let hint = "remove the second key: each unit has one node";
     for key in ["nodes", "nodes_per_host"] {
         if base.find(&format!("{LOCAL}.{key}")).is_some() {
             let message = format!("`{PATH}` and `{LOCAL}.{key}` both set the number of nodes");
@@ -148,7 +148,7 @@ fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     let search = SEARCHES.iter().find(|key| base.find(&format!("procedure.{key}")).is_some());
     if let (Some(search), Some(bound)) = (search, asked.find("p99_ms")) {
         let message = format!("`{PATH}.p99_ms` and `procedure.{search}` both set a latency limit");
-        let hint = format!("remove it: cassay uses the result of `{search}`");
+        let hint = format!("remove `p99_ms`: cassay uses the result of `{search}`");
         out.add(&bound.place, message, Some(hint));
     }
 }

@@ -43,7 +43,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
                 "`{}` has {count} values; a screening needs two",
                 setting.key
             );
-            let hint = "use the two that are furthest apart, or use `matrix`".to_owned();
+            let hint = "use the two values that are furthest apart, or use `matrix`".to_owned();
             out.add(&setting.place, message, Some(hint));
         }
         is_good &= count == 2;
@@ -84,20 +84,24 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
     }
     let (path, message, hint) = if count < least {
         let message = format!("a screening of {count} settings; the minimum is {least}");
-        (PATH, message, "measure every combination of them: `matrix`")
+        (
+            PATH,
+            message,
+            "measure every combination of the settings: use `matrix`",
+        )
     } else if count > most {
         let message = format!("a screening of {count} settings; the maximum is {most}");
         (
             PATH,
             message,
-            "remove some settings, or split it into two studies",
+            "remove some settings, or split the study into two",
         )
     } else {
         let message = format!("folding over has no advantage in the design for {count} settings");
         (
             "screen.fold",
             message,
-            "remove it: the design already separates the effects",
+            "remove `fold`: the design already separates the effects",
         )
     };
     out.add(&base.nearest(path).place, message, Some(hint.to_owned()));

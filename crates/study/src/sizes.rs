@@ -33,7 +33,7 @@ fn walk<'n>(node: &'n Node, path: &mut Vec<&'n str>, out: &mut Diagnostics) {
             "`{}` has {count} entries; the maximum is {most}",
             path.join(".")
         );
-        let hint = "remove some entries, or split it into several studies";
+        let hint = "remove some entries, or split the study into several studies";
         out.add(&node.place, message, Some(hint.to_owned()));
         return;
     }
@@ -83,7 +83,7 @@ pub fn trials(root: &Node, variants: &[Variant], blocks: Option<u64>, out: &mut 
     let trials = of_block.saturating_mul(blocks);
     if trials > TRIALS_MAX {
         let message = format!("the study has {trials} trials; the maximum is {TRIALS_MAX}");
-        let hint = "use fewer blocks, variants or points, or split it into several studies";
+        let hint = "use fewer blocks, variants or points, or split the study into several studies";
         out.add(
             &root.nearest("repeat").place,
             message,

@@ -39,9 +39,9 @@ fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Optio
     };
     let class = study.variants.iter().find_map(|variant| slow(&variant.settings))?;
     Some(format!(
-        "Cassandra flushes a table with {class} by LZ4 and uses {class} only when it compacts, so \
-         LZ4 compresses the files of a short run: `target: {{local: {{yaml: {{flush_compression: \
-         table}}}}}}` flushes with {class}"
+        "Cassandra compresses a table with {class} by LZ4 when it flushes, and with {class} only \
+         when it compacts. So LZ4 compresses the files of a short run: `target: {{local: {{yaml: \
+         {{flush_compression: table}}}}}}` flushes with {class} too"
     ))
 }
 

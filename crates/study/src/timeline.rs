@@ -290,7 +290,7 @@ impl<'a> Drawing<'a> {
             .map(|(number, fault)| {
                 let length = match fault.kind.length {
                     Length::Stated => format!("for {}", time(fault.for_ns)),
-                    Length::Staged => format!("for {} when it holds", time(fault.for_ns)),
+                    Length::Staged => format!("for {} once in effect", time(fault.for_ns)),
                     Length::Task => format!("for at most {}", time(fault.for_ns)),
                     Length::Moment => "at once".to_owned(),
                 };
@@ -329,7 +329,7 @@ impl<'a> Drawing<'a> {
             wrapped(&format!("{kind}: {}", places.join(", ")), self.columns)
         });
         let mut lines: Vec<String> = said.collect();
-        lines.push("`--json` lists each with its time".to_owned());
+        lines.push("`--json` lists each fault with its time".to_owned());
         lines
     }
 }
@@ -477,7 +477,7 @@ mod tests {
                   node3      ==.....==.=.===..==.=.=...==.====..=....=..====.==.==..=..===..=.=.
                              node-pause: node1 14 times, node2 11 times, node3 20 times
                              node-stop: node1 14 times, node2 17 times, node3 20 times
-                             `--json` lists each with its time
+                             `--json` lists each fault with its time
             "#]],
         );
     }

@@ -150,13 +150,16 @@ pub(crate) fn times<'r, R: 'r>(
     t_s: impl Fn(&R) -> f64 + Copy + 'r,
 ) -> Table<'r, R> {
     table
-        .time("at", "Start, by the wall clock.", move |row| {
-            head(row).to_unix_us(t_s(row))
-        })
+        .time(
+            "at",
+            "Start of the interval or period, by the wall clock.",
+            move |row| head(row).to_unix_us(t_s(row)),
+        )
         .number(
             "window_s",
             "s",
-            "Start, relative to the measured window of its trial; negative before the window.",
+            "Start of the interval or period, relative to the measured window of the trial; \
+             negative before the window.",
             move |row| head(row).in_window(t_s(row)),
         )
 }

@@ -94,7 +94,10 @@ impl Folder {
                 return Ok(made);
             }
         }
-        bail!("{} loses each new file", self.path.display())
+        bail!(
+            "other programs lock or remove each new file in {}: use another folder",
+            self.path.display()
+        )
     }
 
     /// Begins a table.
@@ -108,7 +111,9 @@ impl Folder {
                 #[cfg(feature = "parquet")]
                 Format::Parquet => Writer::Parquet(Box::new(ParquetFile::begin(to, &words)?)),
                 #[cfg(not(feature = "parquet"))]
-                Format::Parquet => anyhow::bail!("this build of cassay lacks Parquet"),
+                Format::Parquet => anyhow::bail!(
+                    "this build of cassay cannot write Parquet; every build can write CSV"
+                ),
             };
             Ok(OneFile {
                 format: *format,

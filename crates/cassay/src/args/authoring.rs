@@ -29,8 +29,8 @@ fn template(text: &str) -> Result<&'static crate::command::new::Template, String
 
 #[derive(Debug, ClapArgs)]
 pub struct DeleteArgs {
-    /// Runs: each a path, latest, a study (its newest run), study/stamp, a tag, or the beginning of
-    /// one.
+    /// Runs to delete. Each is a path, latest, a study (its newest run), study/stamp, a tag, or the
+    /// beginning of such a name.
     #[arg(value_name = "RUN", required_unless_present = "older_than")]
     pub runs: Vec<String>,
     /// Delete all runs that began longer ago than this, such as 30d.
@@ -48,8 +48,8 @@ pub struct DeleteArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ExplainArgs {
-    /// Rule (V12), key of a study (window.warmup), figure (p99_ms), term (release lag), fault
-    /// (net-loss) or exit code (3). Without a word, cassay lists all words.
+    /// Name to explain: a rule (V12), key of a study (window.warmup), figure (p99_ms), term
+    /// (release lag), fault (net-loss) or exit code (3). Without a name, cassay lists all names.
     #[arg(value_name = "WORD")]
     pub what: Vec<String>,
 }

@@ -18,7 +18,8 @@ pub struct BisectArgs {
     /// Bad build. Default: the last build.
     #[arg(long, value_name = "NAME")]
     pub bad: Option<String>,
-    /// Maximum number of blocks per comparison, doubled if cassay has to repeat the comparison.
+    /// Maximum number of blocks per comparison. cassay doubles the number if it has to repeat the
+    /// comparison.
     #[arg(long, value_name = "COUNT", default_value_t = 8,
           value_parser = clap::value_parser!(u16).range(4..=500))]
     pub blocks: u16,

@@ -54,7 +54,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay new upgrade --target attach:10.0.0.1 --to before.yaml",
-                "For an existing cluster.",
+                "Writes a study for an existing cluster.",
             ),
         ],
     ),
@@ -67,7 +67,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay demo --target null",
-                "Takes one minute and needs no Java, but shows cassay, not Cassandra.",
+                "Takes one minute and needs no Java, but measures cassay instead of Cassandra.",
             ),
         ],
     ),
@@ -85,7 +85,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay studies copy first-look", "Writes first-look.yaml."),
             (
                 "cassay studies copy dse-vsan --to mine",
-                "A folder of studies, with the published figures.",
+                "Copies a folder of studies with the published figures.",
             ),
         ],
     ),
@@ -94,7 +94,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay plan studies/first-look.yaml",
-                "Every trial with its time and disk use.",
+                "Shows every trial with its time and disk use.",
             ),
             (
                 "cassay plan study.yaml --target attach:10.0.0.1 --allow create=cassay_peak",
@@ -103,7 +103,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay plan study.yaml --offline", "Contacts no cluster."),
             (
                 "cassay plan study.yaml --json",
-                "JSON; `cassay schema plan` describes it.",
+                "Prints the plan as JSON, which `cassay schema plan` describes.",
             ),
         ],
     ),
@@ -124,7 +124,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay run study.yaml --junit junit.xml --markdown summary.md",
-                "Writes files for a pipeline.",
+                "Writes summary files for a pipeline.",
             ),
         ],
     ),
@@ -171,9 +171,9 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay show", "Shows the latest run."),
             (
                 "cassay show --trials peak",
-                "Each trial of the newest run of a study, with reasons.",
+                "Shows each trial of the newest run of a study, with the reasons for its verdict.",
             ),
-            ("cassay show --json latest", "The report as JSON."),
+            ("cassay show --json latest", "Prints the report as JSON."),
         ],
     ),
     (
@@ -198,7 +198,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay clean --target attach:10.0.0.1 --yes",
-                "Drops them without confirmation.",
+                "Drops the tables without confirmation.",
             ),
         ],
     ),
@@ -207,7 +207,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay tag release-5.0 nightly/20261120T232909Z",
-                "For `require: {not_worse_than: release-5.0}`.",
+                "Names a run, for `require: {not_worse_than: release-5.0}`.",
             ),
             ("cassay tag", "Lists the names."),
         ],
@@ -234,7 +234,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay export nightly --parquet --figures svg,png --to tables",
-                "For pandas or DuckDB, and for slides.",
+                "Writes tables for pandas or DuckDB, and figures for slides.",
             ),
         ],
     ),
@@ -271,15 +271,15 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay target up --nodes 3 --heap 512MiB",
-                "Three nodes on loopback addresses.",
+                "Starts three nodes on loopback addresses.",
             ),
             (
                 "cassay target up --hosts 3 --host-memory 3GiB --host-volume 20GiB",
-                "Three hosts with limits; needs root.",
+                "Starts three hosts with limits. Requires root.",
             ),
             (
                 "cassay target up --machines lab.yaml --nodes-per-host 2",
-                "Two nodes on each machine of a file.",
+                "Starts two nodes on each machine in a file.",
             ),
         ],
     ),
@@ -308,7 +308,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts clean",
         &[(
             "cassay hosts clean lab.yaml --all",
-            "Removes all files of cassay there.",
+            "Removes all files of cassay from the machines.",
         )],
     ),
     (
@@ -340,7 +340,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             (
                 "cassay kubernetes rbac --namespace db --for cass_operator --secret \
                  demo-superuser",
-                "For attaching to a data center of cass-operator.",
+                "Prints the role for attaching to a data center of cass-operator.",
             ),
         ],
     ),
@@ -473,7 +473,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay supply fetch --repository https://maven.example.org/central",
-                "Downloads them from a mirror.",
+                "Downloads the jars from a mirror.",
             ),
         ],
     ),
@@ -488,7 +488,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "supply import",
         &[(
             "cassay supply import cassandra.tar",
-            "Imports it on that machine.",
+            "Imports that file on the machine without a network.",
         )],
     ),
     (
@@ -517,7 +517,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "topology show",
         &[(
             "cassay topology show --machine 'pack:2 core:8 pu:2'",
-            "Draws a described machine.",
+            "Draws a machine from its description.",
         )],
     ),
     (
@@ -562,7 +562,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay schema study --to study.schema.json",
-                "For an editor, which then completes and checks studies.",
+                "Writes a schema for an editor, which then completes and checks studies.",
             ),
             ("cassay schema findings", "Describes findings.json."),
         ],
@@ -582,7 +582,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "null",
         &[(
             "cassay null --port 9042 --latency 1ms",
-            "A server that answers after 1 ms.",
+            "Starts a server that answers after 1 ms.",
         )],
     ),
     (
@@ -597,7 +597,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "workload show",
         &[(
             "cassay workload show standard1",
-            "Shows its operations and parameters.",
+            "Shows the operations and parameters of the workload.",
         )],
     ),
     (
@@ -632,7 +632,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "stress",
         &[(
             "cassay stress write n=100k -rate threads=50",
-            "Arguments of cassandra-stress, without its name.",
+            "Takes the arguments of cassandra-stress, without the program's name.",
         )],
     ),
     (

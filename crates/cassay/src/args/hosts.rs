@@ -57,10 +57,10 @@ pub struct InsideArgs {
     /// `chmod` and `tar`.
     #[arg(long, value_name = "IMAGE")]
     pub image: String,
-    /// Context of the kubectl configuration. Default: the current one.
+    /// Context of the kubectl configuration. Default: the current context.
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Namespace. Default: the context's.
+    /// Namespace. Default: the namespace of the context.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub namespace: Option<String>,
     /// CPUs of the pod, as request and limit.
@@ -87,7 +87,7 @@ fn millicpus(text: &str) -> Result<u32, String> {
     if (0.1..=256.0).contains(&cpus) {
         Ok((cpus * 1000.0).round() as u32)
     } else {
-        Err("from 0.1 to 256".to_owned())
+        Err("the number must be from 0.1 to 256".to_owned())
     }
 }
 
@@ -98,8 +98,8 @@ pub struct RbacArgs {
     pub namespace: String,
     /// Purposes of the role: clients (`client.kubernetes`); nodes (`target.local.pods`); inside
     /// (`kubernetes run`); service, cass_operator, k8ssandra or agents
-    /// (`target.attach.kubernetes`). For faults of its pods: pod_faults, cordons, policies,
-    /// rollouts or tasks.
+    /// (`target.attach.kubernetes`). For faults of pods: pod_faults, cordons, policies, rollouts or
+    /// tasks.
     #[arg(long = "for", value_name = "PURPOSE", value_delimiter = ',', default_value = "clients",
           value_parser = purpose)]
     pub purposes: Vec<Purpose>,
@@ -109,7 +109,7 @@ pub struct RbacArgs {
     /// Name of the cluster's user that gets the role.
     #[arg(long, value_name = "NAME", conflicts_with = "account")]
     pub user: Option<String>,
-    /// Service account to create, and to which the role is bound.
+    /// Service account to create. The role is bound to this account.
     #[arg(long, value_name = "NAME", default_value = "cassay", value_parser = kubernetes_name)]
     pub account: String,
 }

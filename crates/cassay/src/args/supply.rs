@@ -27,7 +27,8 @@ pub struct FetchArgs {
     #[command(flatten)]
     pub version: VersionArgs,
     /// Maven repository, such as https://USER:PASSWORD@HOST/…. Default: Maven Central, or the
-    /// mirror in Maven's settings.xml. CASSAY_MAVEN_REPOSITORY sets it for runs too.
+    /// mirror in Maven's settings.xml. The environment variable CASSAY_MAVEN_REPOSITORY sets the
+    /// repository for runs too.
     #[arg(long, value_name = "URL")]
     pub repository: Option<String>,
 }

@@ -14,7 +14,7 @@ pub enum TopologyCommand {
     Plan(PlacementArgs),
     /// Write a plan in the formats of hypervisors and other tools.
     Export(ExportArgs),
-    /// Read a file in one of these formats and show its placement.
+    /// Read a file in an export format, and show the placement that it describes.
     Read(ReadArgs),
     /// Place the nodes of a kept cluster on its machine. Restarts them one by one and shows the
     /// placement that the kernel and their JVMs report. `--topology none` removes the placement.
@@ -38,7 +38,7 @@ pub struct PlacingArgs {
     #[arg(long, value_name = "none|one-socket-per-vcpu|auto|pinned", default_value = "none",
           value_parser = placing)]
     pub topology: target_spec::Placing,
-    /// CPUs of each node. Default: an equal share.
+    /// Number of CPUs of each node. Default: an equal share of the CPUs.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub node_cpus: Option<u32>,
     /// Unit of --count, which limits the part of the machine for all nodes together.
@@ -56,21 +56,21 @@ pub struct PlacingArgs {
     #[arg(long, value_name = "CORES", default_value = "0",
           value_parser = clap::value_parser!(u32).range(0..=64))]
     pub housekeeping_cores: u32,
-    /// CPUs reserved for the client.
+    /// Number of CPUs to reserve for the client.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub client_cpus: Option<u32>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct MachineArgs {
-    /// Description of a machine, instead of a real machine: a folder with its /sys, a tarball of
-    /// one (tar, tar.gz, tar.bz2), hwloc XML, the output of `lscpu -J`, or text such as "pack:2
-    /// l3:1 core:8 pu:2".
+    /// Description of a machine, instead of a real machine. A folder with its /sys, a tarball of
+    /// such a folder (tar, tar.gz, tar.bz2), hwloc XML, the output of `lscpu -J`, or text such as
+    /// "pack:2 l3:1 core:8 pu:2".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "cluster"])]
     pub machine: Option<PathBuf>,
     /// Machines to read: the hosts of a kept cluster, this machine, machines over ssh, or machines
-    /// of an attached cluster, which --set names. Over ssh, cassay copies itself to your cache
-    /// there. Default: a kept cluster if there is one, else this machine.
+    /// of an attached cluster, which --set names. Over ssh, cassay copies itself to your cache on
+    /// the machine. Default: a kept cluster if there is one, else this machine.
     #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]|attach:HOST[:PORT]",
           value_parser = examined)]
     pub target: Option<MachineAt>,
@@ -89,7 +89,7 @@ pub struct PlacementArgs {
     /// Number of virtual machines or processes on the machine.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub instances: u32,
-    /// CPUs of each instance.
+    /// Number of CPUs of each instance.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=8192))]
     pub vcpus: u32,
     /// Memory of each instance. Default: an equal share of the machine, at most the memory of the
@@ -126,7 +126,7 @@ pub struct PlacementArgs {
     #[arg(long, value_name = "VERSION", default_value = "17",
           value_parser = clap::value_parser!(u32).range(8..=99))]
     pub jdk: u32,
-    /// Drives of each instance.
+    /// Number of drives of each instance.
     #[arg(long, value_name = "COUNT", default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=256))]
     pub drives: u32,
@@ -138,20 +138,20 @@ pub struct PlacementArgs {
     /// Name of a device near which to place instances. Repeatable.
     #[arg(long, value_name = "NAME")]
     pub near: Vec<String>,
-    /// Name of the machine. It is the rack of all instances of the machine, so that no two replicas
-    /// share a machine.
+    /// Name of the machine. The name is also the rack of all instances of the machine, so that no
+    /// two replicas share a machine.
     #[arg(long, value_name = "NAME", default_value = "host1")]
     pub host: String,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct ExportArgs {
-    /// Name of the format; all: each format that can express this plan.
+    /// Name of the format. `all` writes each format that can express the plan.
     #[arg(value_name = "FORMAT", value_parser = export_format)]
     pub format: String,
     #[command(flatten)]
     pub placement: PlacementArgs,
-    /// Output folder, created if necessary. Without it, cassay prints the files.
+    /// Output folder, created if necessary. Without this option, cassay prints the files.
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
     /// Set topoext, for AMD machines: guests then see their CPU threads.

@@ -17,14 +17,14 @@ pub enum WorkloadCommand {
     },
     /// Check a workload file and describe it; with --target, against a server.
     ///
-    /// Without --target it contacts no server. With it, cassay prepares every statement on the
-    /// target and executes none. It shows each statement that the server refuses and each value of
-    /// the wrong type.
+    /// Without --target, cassay contacts no server. With --target, cassay prepares every statement
+    /// on the target and executes none. It shows each statement that the server refuses and each
+    /// value of the wrong type.
     ///
     /// If all tables of the file exist in its keyspace, cassay creates nothing and requires only a
-    /// user that can log in. Otherwise it creates the schema in a temporary keyspace (cassay_check_
-    /// and a number) and always drops it at the end. This requires a user that may create
-    /// keyspaces.
+    /// user that can log in. Otherwise, cassay creates the schema in a temporary keyspace
+    /// (cassay_check_ and a number) and always drops the keyspace at the end. This requires a user
+    /// that may create keyspaces.
     Check(CheckArgs),
     /// Write a workload file that imitates an existing table.
     ///
@@ -35,7 +35,7 @@ pub enum WorkloadCommand {
     /// Show the contents of query logs, and the part that cassay can replay.
     ///
     /// Reads full query logs (`nodetool enablefullquerylog`) and audit logs, binary and text. A
-    /// study replays that part with `workload: {recorded: {files: [FOLDER], speed: 1}}`.
+    /// study replays logs with `workload: {recorded: {files: [FOLDER], speed: 1}}`.
     Recorded(RecordedArgs),
     /// Print the first rows that a workload would write.
     Sample {
@@ -65,7 +65,7 @@ pub struct TwinArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 10_000,
           value_parser = clap::value_parser!(u64).range(1..=200_000))]
     pub keys: u64,
-    /// Maximum partitions read per second.
+    /// Maximum number of partitions to read per second.
     #[arg(long, value_name = "RATE", default_value_t = 1_000,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rate: u64,
@@ -111,10 +111,9 @@ fn attached(text: &str) -> Result<String, String> {
 /// Parses a target that can prepare statements.
 pub(super) fn server(text: &str) -> Result<String, String> {
     match text {
-        "null" => Err(
-            "the null target cannot check more than this command checks without a target"
-                .to_owned(),
-        ),
+        "null" => {
+            Err("the null target adds no checks: remove --target, or name a server".to_owned())
+        }
         "local" => Ok(text.to_owned()),
         _ => contact_point(text).map(|_| text.to_owned()),
     }

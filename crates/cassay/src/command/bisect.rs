@@ -121,7 +121,7 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
             ensure!(
                 before == *what,
                 "{} contains the steps of another bisection: its study, settings or builds \
-                 differ\nhint: remove it, or use --out with another folder",
+                 differ\nhint: remove the folder, or use --out with another one",
                 folder.display()
             );
             terminal::say(&format!("continuing with {}", folder.display()));
@@ -286,13 +286,14 @@ impl Bisection<'_> {
             .filter(|one: &&ComparisonRecord| one.primary && one.contender.as_str() == name);
         let found = of_build.next().with_context(|| {
             format!(
-                "{} has no comparison of {name}: too few of its trials are usable; see its report",
+                "{} has no comparison of {name}: too few of the trials are usable; see the report \
+                 of the run",
                 run.path.display()
             )
         })?;
         let Some(ci95) = found.ci95 else {
             bail!(
-                "{}: the comparison of {name} has no interval; see its report",
+                "{}: the comparison of {name} has no interval; see the report of the run",
                 run.path.display()
             );
         };
@@ -352,9 +353,9 @@ impl Bisection<'_> {
                 "unclear",
                 format!(
                     "the first build that is worse than {good} comes after {} and not after {}; {} \
-                     is between them and {} after {ATTEMPTS} comparisons, so it can be on either \
-                     side\nhint: use more --blocks, longer windows, or a quieter machine, in \
-                     another --out",
+                     is between these two builds, with {} after {ATTEMPTS} comparisons, so the \
+                     bisection cannot decide\nhint: use more --blocks, longer windows, or a \
+                     quieter machine, in another --out",
                     name(last_good),
                     name(bad),
                     name(build),

@@ -32,8 +32,9 @@ pub fn run(args: &CleanArgs, common: &Common) -> Result<Exit> {
         terminal::data(&listed(&ours, &others, &drops));
     }
     let (statements, node) = (drops.len(), cluster.nodes()[0].address);
-    let asks =
-        format!("Send these statements ({statements}) to {node}? The cluster loses their rows.");
+    let asks = format!(
+        "Send these statements ({statements}) to {node}? The cluster loses the rows of the tables."
+    );
     let (refused, hint) = ("cassay dropped no table", "drop the listed tables");
     let is_done = !drops.is_empty() && terminal::is_confirmed(args.yes, &asks, refused, hint);
     if is_done {

@@ -29,7 +29,10 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
         return Ok(Exit::Damaged);
     }
     if args.require_not_slower && has_slower(&page.data) {
-        terminal::say("a requirement was missed: the contender is slower at some point");
+        terminal::say(
+            "a requirement was missed: a contender is slower than the baseline at a point \
+             (--require-not-slower)",
+        );
         return Ok(Exit::Missed);
     }
     Ok(Exit::Done)

@@ -70,6 +70,6 @@ fn say_command(study: &Path, target: Option<&str>, scale: &str) {
     let target = target.map(|target| format!(" --target {target}")).unwrap_or_default();
     let study = study.display();
     terminal::say(&format!(
-        "this is: cassay run {study}{target} --scale {scale}"
+        "this demo runs: cassay run {study}{target} --scale {scale}"
     ));
 }

@@ -203,8 +203,8 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
 
 /// Reason why a kind of fault is only possible in a study: a kept cluster keeps the state that it
 /// started with.
-const IN_A_STUDY: &str = "only a study can do this, because its nodes start from scratch \
-     afterwards: Cassandra cannot downgrade";
+const IN_A_STUDY: &str = "only a study can upgrade nodes: Cassandra cannot downgrade, and only a \
+                          study starts with new nodes afterwards";
 
 /// Returns the last possible target of this kind of fault.
 fn last(kind: &FaultKind, cluster: &Cluster) -> Result<Hit> {
@@ -255,8 +255,8 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     if moves && cluster.handles()?.switch.is_none() {
         let [why, _] = NO_HA_OF_MACHINES;
         bail!(
-            "--ha-after {why}\nhint: remove it: the nodes then start when their host is up \
-               again"
+            "--ha-after {why}\nhint: remove this option: the nodes then start when their host is \
+             up again"
         );
     }
     let hit = hit(args, &cluster)?;

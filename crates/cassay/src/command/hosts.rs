@@ -78,7 +78,7 @@ fn judged(machine: &MachineSeen) -> Result<HostReadiness> {
     let warnings = settings.findings.iter().filter(|one| is_warning(one.level)).count();
     if warnings > 0 {
         remarks.push(format!(
-            "{} of the doctor: cassay doctor --target ssh:{}",
+            "{} about host settings: see `cassay doctor --target ssh:{}`",
             counted(warnings, "warning"),
             machine.name
         ));
@@ -116,7 +116,10 @@ fn check(seen: &[MachineSeen], away: &[Away], file: &Path, common: &Common) -> R
     }
     let is_left = |machine: &MachineSeen| machine.seen.clusters.iter().any(|left| !left.is_held);
     if seen.iter().any(is_left) {
-        text += &format!("leftovers: cassay hosts clean {}\n", file.display());
+        text += &format!(
+            "machines have leftovers: `cassay hosts clean {}` removes them\n",
+            file.display()
+        );
     }
     let node = bytes(memory_bytes(1, HEAP_BYTES));
     let unfit = judged.iter().filter(|one| !one.hindrances.is_empty()).count();

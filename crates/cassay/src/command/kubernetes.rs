@@ -22,7 +22,7 @@ pub fn run(command: &KubernetesCommand, common: &Common) -> Result<Exit> {
 fn rbac(args: &RbacArgs, common: &Common) -> Result<Exit> {
     ensure!(
         !common.json,
-        "cassay prints a role as YAML, the input of `kubectl apply -f -`"
+        "a role has no JSON form: remove --json, and cassay prints YAML for `kubectl apply -f -`"
     );
     let subject = match &args.user {
         Some(user) => Subject::User(user.clone()),

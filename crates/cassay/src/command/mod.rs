@@ -155,7 +155,9 @@ fn dirs() -> Result<Dirs> {
         let base = match set(base) {
             Some(base) => base,
             None => std::env::home_dir()
-                .with_context(|| format!("the environment sets none of {own}, {base} and HOME"))?
+                .with_context(|| {
+                    format!("the environment sets none of {own}, {base} and HOME: set one of them")
+                })?
                 .join(default),
         };
         Ok(base.join("cassay"))
@@ -192,7 +194,7 @@ pub fn clear_leftovers() {
     let cleared = ::cluster::leftovers::clear(&dirs, &mut |text| terminal::say(text));
     for problem in &cleared.problems {
         terminal::say(&format!(
-            "note: cassay could not clear everything: {problem}"
+            "note: cassay could not remove the leftovers of a killed run: {problem}"
         ));
     }
 }

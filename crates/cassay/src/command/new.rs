@@ -131,8 +131,9 @@ fn list(common: &Common) {
 fn set(template: &Template, set: &[String]) -> Result<Answers> {
     let mut answers = Answers::new();
     for one in set {
-        let (key, value) =
-            one.split_once('=').with_context(|| format!("--set {one} is not PATH=VALUE"))?;
+        let (key, value) = one
+            .split_once('=')
+            .with_context(|| format!("--set {one} does not have the form PATH=VALUE"))?;
         let keys = || template.questions.iter().map(|question| question.key);
         let Some(known) = keys().find(|known| *known == key) else {
             let hint = did_you_mean(key, keys()).unwrap_or_default();
@@ -166,7 +167,9 @@ fn ask_place(template: &Template) -> TargetChoice {
         let answer = terminal::ask(asks, &usual);
         match TargetChoice::parse(&answer) {
             Ok(place) if template.takes(&place) => return place,
-            Ok(_) => terminal::say("the table is on an existing cluster: attach:HOST[:PORT]"),
+            Ok(_) => {
+                terminal::say("only an existing cluster has the table: write attach:HOST[:PORT]")
+            }
             Err(why) => terminal::say(&why),
         }
     }
@@ -232,7 +235,7 @@ fn text(template: &Template, place: &TargetChoice, answers: &Answers, path: &Pat
         text += &format!("# yaml-language-server: $schema={SCHEMA}\n");
     }
     text += &format!(
-        "# Written by `cassay new {}`: {}.\n# What a key means: `cassay explain KEY`. All keys: \
+        "# Written by `cassay new {}`: {}.\n# Meaning of a key: `cassay explain KEY`. All keys: \
          docs/study-file.md.\n",
         template.name, template.what
     );
@@ -249,7 +252,8 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 fn is_there(path: &Path) -> anyhow::Error {
     anyhow::anyhow!(
-        "{} already exists, and cassay does not overwrite it\nhint: --to writes another file",
+        "{} already exists, and cassay does not overwrite it\nhint: use --to with the name of \
+         another file",
         path.display()
     )
 }

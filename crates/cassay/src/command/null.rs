@@ -19,7 +19,10 @@ pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
     let interrupt = interrupt::flag()?;
     let error = |(name, share): &(String, f64)| match ErrorCode::parse_for_any_request(name) {
         Some(code) => Ok((code, *share)),
-        None => bail!("`{name}` is not an error of the null target"),
+        None => bail!(
+            "`{name}` is not an error of the null target; use one of CQL's error names, such as \
+             overloaded"
+        ),
     };
     let errors: Result<Vec<_>> = args.error.iter().map(error).collect();
     let spec = NullSpec {

@@ -253,7 +253,7 @@ impl Secret {
         let named = match (&password, &connection.password_file) {
             (None, Some(name)) => {
                 let path = std::path::absolute(name);
-                Some(path.with_context(|| format!("find the password's file {name}"))?)
+                Some(path.with_context(|| format!("find the password file {name}"))?)
             }
             _ => None,
         };

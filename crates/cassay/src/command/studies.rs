@@ -201,8 +201,8 @@ fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     match foreign::read(FileKind::Study, path) {
         Ok(there) if there == contents => Ok(()),
         Ok(_) => bail!(
-            "{} already exists and differs from the included file, so cassay keeps it\nhint: --to \
-             writes to another folder",
+            "{} already exists and differs from the included file, so cassay keeps it\nhint: use \
+             --to with another folder",
             path.display()
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -221,7 +221,7 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
         // The file has the same content: see above.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => bail!(
-            "{}: {error}\nhint: run it in a folder that you can write to",
+            "{}: {error}\nhint: run the command in a folder that you can write to",
             what()
         ),
         Err(error) => Err(error).with_context(what),
@@ -236,7 +236,7 @@ pub fn hint(path: &Path) -> Option<String> {
         .find(|one| one.kind == StudyFileKind::Study && one.name == name)?;
     let file = written_as(&found);
     Some(format!(
-        "cassay includes it: `cassay studies copy {name}` writes {}",
+        "cassay includes this study: `cassay studies copy {name}` writes {}",
         file.display()
     ))
 }
@@ -259,7 +259,7 @@ pub fn as_file(name: &str) -> Result<PathBuf> {
     if foreign::read(FileKind::Study, &path).is_ok_and(|there| there != found.file.contents()) {
         bail!(
             "{} already exists and differs from the included study, so cassay keeps it\nhint: run \
-             it in an empty folder",
+             the command in an empty folder",
             path.display()
         );
     }
@@ -346,7 +346,7 @@ mod tests {
         };
         let error = written(&args).err().unwrap().to_string();
         assert!(
-            error.contains("already exists") && error.contains("hint: --to"),
+            error.contains("already exists") && error.contains("hint: use --to"),
             "{error}"
         );
         assert!(!into.join("dse-vsan/dse-cpus.yaml").exists(), "all or none");

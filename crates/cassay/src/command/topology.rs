@@ -320,7 +320,7 @@ fn write(folder: &Path, files: &[ExportFile]) -> Result<()> {
 
 fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     let Some(format) = export::format(&args.format) else {
-        bail!("a file has one format: name its format");
+        bail!("`all` is not the format of a file: name one format");
     };
     let path = args.file.display();
     let text =

@@ -97,7 +97,7 @@ fn a_run_of_format_1_and_its_plan_are_what_the_schemas_say() {
 fn an_existing_file_is_kept_and_a_wrong_answer_writes_nothing() {
     let lab = Lab::with("mine");
     let said = lab.cassay(&["new", "sweep", "--to", "study.yaml"]).ended_with(1);
-    said.says(&["study.yaml already exists", "hint: --to"]);
+    said.says(&["study.yaml already exists", "hint: use --to"]);
     assert_eq!(
         std::fs::read_to_string(lab.path().join("study.yaml")).unwrap(),
         "mine"
@@ -109,7 +109,7 @@ fn an_existing_file_is_kept_and_a_wrong_answer_writes_nothing() {
             1,
             "did you mean `procedure.sweep.threads`",
         ),
-        ("repeat.blocks", 1, "is not PATH=VALUE"),
+        ("repeat.blocks", 1, "does not have the form PATH=VALUE"),
     ] {
         let said = lab.cassay(&["new", "sweep", "--set", set]).ended_with(code);
         said.says(&[part]);

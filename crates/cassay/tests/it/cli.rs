@@ -75,7 +75,7 @@ fn a_wrong_command_line_ends_with_2_and_says_what_is_wrong() {
         (&["plan", "none.yaml"], "hint: `cassay new` writes a study"),
         (&["run", "none.yaml"], "cannot read the study none.yaml"),
         (&["null", "--stall", "1s"], "--stall-every"),
-        (&["null", "--error", "overloaded=2"], "between 0 and 1"),
+        (&["null", "--error", "overloaded=2"], "from 0 to 1"),
         (&["run", "study.yaml", "--seed", "x"], "--seed"),
     ] {
         let said = lab.cassay(arguments).ended_with(2);
@@ -92,7 +92,10 @@ fn a_mistake_on_the_command_line_is_shown_in_its_place() {
     for (arguments, part) in [
         (["--set", "window.measure=5"], "it has no unit"),
         (["--set", "windwo.measure=5s"], "`window`"),
-        (["--set", "measure"], "is not dotted.path=value"),
+        (
+            ["--set", "measure"],
+            "does not have the form dotted.path=value",
+        ),
         (
             ["--target", "nul"],
             "write null, local, or attach:HOST[:PORT]",
@@ -224,7 +227,7 @@ fn a_duplicate_key_is_reported_with_all_missing_keys() {
             1 | study: a
               | ^
               |
-            help: it means: The question, in words. The report answers it first.
+            help: the key means: Question of the study, in words. The report answers it first.
 
             error: `target` is missing
              --> study.yaml:1:1

@@ -28,7 +28,7 @@ fn a_shipped_study_can_be_planned_with_one_command() {
     let said = lab.cassay(&["run", "first-look"]).ended_with(2);
     said.says(&[
         "first-look",
-        "hint: cassay includes it: `cassay studies copy first-look`",
+        "hint: cassay includes this study: `cassay studies copy first-look`",
     ]);
     let listed = lab.cassay(&["studies", "list", "--json"]).ended_with(0).json();
     let names: Vec<_> = listed.as_array().unwrap().iter().map(|one| &one["name"]).collect();

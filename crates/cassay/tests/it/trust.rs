@@ -13,7 +13,7 @@ fn settings_that_need_trust_are_listed_before_the_start() {
         let said = lab.cassay(&[command, "study.yaml"]).ended_with(2);
         said.says(&[
             "study.yaml:3:24",
-            "cassay does not know `-XX:OnOutOfMemoryError` as harmless",
+            "cassay does not consider `-XX:OnOutOfMemoryError` harmless",
             "the value of `full_query_logging_options.archive_command`",
             "pass --trust if you trust the author of the study",
         ]);

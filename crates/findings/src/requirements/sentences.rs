@@ -104,7 +104,7 @@ impl PendingRequirement<'_> {
         )
     }
 
-    /// Describes the outcome, such as `missed` or `unknown (its interval contains the limit)`.
+    /// For example `missed`, or `unknown (the interval contains the limit)`.
     pub(super) fn came_of_it(
         &self,
         number: &Number,
@@ -116,7 +116,7 @@ impl PendingRequirement<'_> {
             RequirementResult::Missed => "missed",
             RequirementResult::Untold if self.is_beyond(number.value) => match self.untold {
                 IfInconclusive::Pass => {
-                    "worse than that, but the trials scatter too much to be sure"
+                    "beyond the limit, but the trials scatter too much to be sure"
                 }
                 IfInconclusive::Estimate | IfInconclusive::Miss => "missed",
             },

@@ -87,7 +87,7 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
     assert!(
         strict
             .says
-            .ends_with("undecided, and therefore missed (its interval contains the limit).")
+            .ends_with("undecided, and therefore missed (the interval contains the limit).")
     );
 }
 

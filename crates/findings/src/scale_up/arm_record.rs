@@ -179,17 +179,17 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
 fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
     let mut said = vec![match &setting.instances {
         Instances::Shared(1) => {
-            "One instance used all units. So one instance scales in this way, but several \
+            "One instance used all units. So this result applies to one instance; several \
              instances may scale differently."
                 .to_owned()
         }
         Instances::Shared(count) => format!(
-            "{count} instances shared all units in use. So {count} instances scale in this way, \
-             but another number may scale differently."
+            "{count} instances shared all units in use. So this result applies to {count} \
+             instances; another number may scale differently."
         ),
         Instances::OfUnits(instances) => format!(
-            "An instance ran on each of the {} in use. So several instances scale in this way, but \
-             one instance over more units may scale differently.",
+            "An instance ran on each of the {} in use. So this result applies to several \
+             instances; one instance over more units may scale differently.",
             plural(instances)
         ),
     }];
@@ -224,7 +224,10 @@ impl Setting {
     ) -> (Option<ScaleRatioRecord>, Option<String>) {
         match of {
             Ok(of) if too_few_blocks(of.blocks, self.blocks, Looks::Once) => {
-                let why = format!("{} of {} blocks have both: too few", of.blocks, self.blocks);
+                let why = format!(
+                    "only {} of {} blocks have both values, which is too few",
+                    of.blocks, self.blocks
+                );
                 (None, Some(why))
             }
             Ok(of) => {

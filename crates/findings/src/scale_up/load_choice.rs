@@ -55,7 +55,8 @@ impl<'a> ScaleFacts<'a> {
         if chosen.ops_per_s.iter().all(Option::is_none) && chosen.missing.is_none() {
             let mut trials = self.trials_of(&variant.name);
             let reason = trials.find_map(|trial| trial.reasons.first().cloned());
-            chosen.missing = reason.or_else(|| Some("the run did not measure it".to_owned()));
+            chosen.missing =
+                reason.or_else(|| Some("the run did not measure this variant".to_owned()));
         }
         chosen.ops_per_s.resize(self.study.blocks(), None);
         chosen

@@ -116,7 +116,7 @@ fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
         "{said}"
     );
     assert!(
-        said.contains("15 operations failed, 0 without it; after that -0.0 %"),
+        said.contains("15 operations failed, 0 without the fault; after that -0.0 %"),
         "{said}"
     );
 }

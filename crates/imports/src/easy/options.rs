@@ -28,13 +28,13 @@ const IDLE_FLAGS: &str = "--coordinatoronly|--co --paginate";
 const REFUSED: &[(&str, &str)] = &[
     ("--maxrlat", SWEEP),
     ("--maxwlat", SWEEP),
-    ("--maxrate", "the tool's option is --rate"),
+    ("--maxrate", "write --rate, which is the option of the tool"),
     (
         "--rf",
         "--replication \"{'class': 'SimpleStrategy', 'replication_factor': 3}\"",
     ),
 ];
-const SWEEP: &str = "in a study: `procedure: {sweep: {rate: …, until: {p99_ms: …}}}`";
+const SWEEP: &str = "write in a study: `procedure: {sweep: {rate: …, until: {p99_ms: …}}}`";
 
 /// The parsed words; reading an invalid value records a mistake.
 pub(super) struct Options {

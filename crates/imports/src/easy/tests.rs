@@ -342,7 +342,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run KeyValue --rate 5\u{212A}", "--rate is"),
     ("run KeyValue --rate 5 --rate 6", "--rate occurs twice"),
     ("run KeyValue --rf 3", "hint: --replication"),
-    ("run KeyValue --maxrate 5", "the tool's option is --rate"),
+    ("run KeyValue --maxrate 5", "write --rate"),
     ("run KeyValue --maxrlat 5", "in a study: `procedure: {sweep"),
     ("run KeyValue -d 60", "it must be a duration such as 90s"),
     ("run KeyValue -d 1.5h", "it must be a duration such as 90s"),

@@ -61,7 +61,8 @@ pub fn answer(words: &[String]) -> Option<String> {
         }
         "--list-scenarios" => {
             let lines = workloads().map(|(name, _)| format!("{name} default\n"));
-            lines.collect::<String>() + "A workload file lists them in its section scenarios\n"
+            lines.collect::<String>()
+                + "A workload file lists its scenarios in the section scenarios\n"
         }
         "--list-drivers" | "--list-activity-types" => "cql (also cqld3 and cqld4)\n".to_owned(),
         "--version" => format!(

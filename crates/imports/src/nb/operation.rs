@@ -204,7 +204,8 @@ impl Builder<'_> {
         }
         for entry in &op.inner {
             let note = format!(
-                "{}: within op_template has no effect: the settings next to it apply to the batch",
+                "{}: within op_template has no effect: the settings next to op_template apply to \
+                 the batch",
                 entry.key
             );
             self.note_at(&entry.value.place.clone(), &note);
@@ -311,7 +312,7 @@ impl Builder<'_> {
             let node = op.param(key)?;
             let read = match node.text() {
                 Some(text) => set(&mut own, key, text),
-                None => Err(format!("{key} is {}, and must be a text", node.describe())),
+                None => Err(format!("{key} must be a text, not {}", node.describe())),
             };
             if let Err(message) = read {
                 let place = node.place.clone();

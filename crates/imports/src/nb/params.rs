@@ -131,7 +131,7 @@ const TOLD: &[(&str, &str)] = &[
         "verify, verify-fields, verify_fields, compare, verifier, verifier-imports, \
          verifier-init, expected-result",
         "has no effect: cassay counts returned rows, and does not compare them with the bindings. \
-         It can verify a named workload or its own workload files",
+         cassay can verify a named workload or its own workload files",
     ),
     (
         "tokens",

@@ -34,8 +34,8 @@ impl Line {
                     continue;
                 }
                 return Err(format!(
-                    "`{word}` is not a setting like `key=value`, and of commands only run and \
-                     start are supported"
+                    "`{word}` is neither a setting such as `key=value` nor one of the commands run \
+                     and start"
                 ));
             };
             let (lock, value) = if let Some(value) = rest.strip_prefix("==") {
@@ -68,7 +68,7 @@ impl Line {
                 }
                 Some((_, Lock::Silent, _)) => {}
                 Some((_, Lock::Loud, current)) => {
-                    return Err(format!("{key} is locked to {current} by the scenario"));
+                    return Err(format!("the scenario locks {key} to {current}"));
                 }
             }
         }
@@ -197,7 +197,7 @@ mod tests {
         assert!(line.starts && line.get("alias").is_none());
         let refused = Line::parse("waitmillis ms=5").unwrap_err();
         assert!(
-            refused.contains("only run and start are supported"),
+            refused.contains("one of the commands run and start"),
             "{refused}"
         );
     }

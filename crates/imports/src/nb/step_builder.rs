@@ -133,7 +133,7 @@ impl<'a> Builder<'a> {
             .take(KINDS_MAX)
             .collect();
         if kinds.len() < texts.len() {
-            let message = format!("{} changes of the schema; at most {KINDS_MAX}", texts.len());
+            let message = format!("{} schema changes; the maximum is {KINDS_MAX}", texts.len());
             return self.wrong(&node.place, message);
         }
         let statements: Vec<Statement> = texts
@@ -212,10 +212,8 @@ impl<'a> Builder<'a> {
         match named.filter(|named| stem(named) != own) {
             None => Some(()),
             Some(other) => {
-                let hint = format!(
-                    "write run driver=cql workload={other} and the words of the \
-                                    line"
-                );
+                let hint =
+                    format!("write run driver=cql workload={other} and the settings of the line");
                 let message = format!(
                     "the line requests operations of {other}, but cassay imports only operations \
                      of {}",
@@ -342,7 +340,7 @@ impl<'a> Builder<'a> {
         ops: &[Op],
     ) -> Option<(Vec<Kind>, Vec<Statement>, Cycles)> {
         if ops.len() > KINDS_MAX {
-            let message = format!("{} operations; at most {KINDS_MAX} in a step", ops.len());
+            let message = format!("{} operations; the maximum is {KINDS_MAX}", ops.len());
             return self.wrong(&node.place, message);
         }
         let mut known: HashMap<(usize, String), usize> = HashMap::new();
@@ -426,7 +424,7 @@ impl<'a> Builder<'a> {
                 _ => "add driver=cql if the statements are CQL",
             };
             let hint = hint.to_owned();
-            let message = format!("driver {driver} is not understood; cql is");
+            let message = format!("cassay does not support driver {driver}, but only cql");
             self.out.add(&node.place, message, Some(hint));
         }
         if let Some(hosts) = line.get("hosts").or_else(|| line.get("host")) {
@@ -435,7 +433,7 @@ impl<'a> Builder<'a> {
         if let Some(port) = line.get("port") {
             match port.parse() {
                 Ok(port) => self.connection.port = Some(port),
-                Err(_) => self.out.add(&node.place, format!("port {port} is not a port"), None),
+                Err(_) => self.out.add(&node.place, format!("`{port}` is not a port number"), None),
             }
         }
         let compression = line
@@ -450,7 +448,7 @@ impl<'a> Builder<'a> {
             Some(name) if name.ends_with("COMPRESSOR") => {}
             Some(other) => {
                 let message =
-                    format!("compression {other} of frames is not available; LZ4 and SNAPPY are");
+                    format!("cassay does not support compression {other}, but only LZ4 and SNAPPY");
                 self.out.add(&node.place, message, None);
             }
         }

@@ -150,7 +150,7 @@ fn mistakes_are_named_with_their_line() {
         assert!(mistakes.contains(expected), "{mistakes}");
     }
     assert!(imported(FILE, &["other"]).unwrap_err().contains("no scenario other"));
-    assert!(imported(FILE, &["cycles=5"]).unwrap_err().contains("cycles is locked"));
+    assert!(imported(FILE, &["cycles=5"]).unwrap_err().contains("locks cycles"));
 }
 
 /// A workload of the same shape as cql-iot.

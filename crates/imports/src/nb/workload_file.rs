@@ -105,7 +105,7 @@ fn check_bindings(node: &Node, out: &mut Diagnostics) {
             "bindings" if is_map => {}
             "bindings" => {
                 let message = format!("bindings must be a map, not {}", entry.value.describe());
-                let hint = "write a line `name: Recipe()` for each, without a dash";
+                let hint = "write a line `name: Recipe()` for each binding, without a dash";
                 out.add(&entry.value.place, message, Some(hint.to_owned()));
             }
             _ => check_bindings(&entry.value, out),

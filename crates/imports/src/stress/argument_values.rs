@@ -82,7 +82,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         // Ten years: a longer time is a mistake.
         .filter(|seconds| *seconds <= 315_360_000)
         .map(Duration::from_secs)
-        .ok_or_else(|| format!("`{text}` is longer than ten years"))
+        .ok_or_else(|| format!("`{text}` is longer than ten years, the maximum"))
 }
 
 /// Parses the time between two lines: `1s`, `500ms`, `2`; a number alone is in seconds.
@@ -99,7 +99,7 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
         0 => Err("the time between two lines must be greater than zero".to_owned()),
         // At most an hour, because intervals are kept separately in memory until they are written.
         1..=3_600_000 => Ok(Duration::from_millis(time)),
-        _ => Err(format!("`{text}` is longer than an hour")),
+        _ => Err(format!("`{text}` is longer than an hour, the maximum")),
     }
 }
 
@@ -117,7 +117,9 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
 pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     let digits = text.strip_prefix("0.").filter(|d| count_digits(d).is_some());
     match digits.and_then(|_| text.parse::<f64>().ok()) {
-        Some(0.0) => Err("the error cannot become smaller than 0".to_owned()),
+        Some(0.0) => {
+            Err("the error cannot become smaller than 0; write a fraction such as 0.02".to_owned())
+        }
         Some(value) => Ok(value),
         None => Err(format!("`{text}` is not a fraction below 1, such as 0.02")),
     }
@@ -125,7 +127,9 @@ pub(crate) fn fraction(text: &str) -> Result<f64, String> {
 
 /// Parses a range such as `1..10` or `1..1M`; the first end is at most the second.
 pub(crate) fn range(text: &str) -> Result<(i64, i64), String> {
-    let wrong = || format!("`{text}` is not a range; write the first and the last as 1..1000000");
+    let wrong = || {
+        format!("`{text}` is not a range; write the first and the last number, as in 1..1000000")
+    };
     let dots = text.find("..").ok_or_else(wrong)?;
     let (first, rest) = text.split_at(dots);
     let last = rest.trim_start_matches('.');

@@ -54,8 +54,8 @@ enum Shape {
 
 /// The accepted forms, for messages.
 const FORMS: &str = "FIXED(v), UNIFORM(a..b), GAUSSIAN(a..b[,stdvrng]) or (a..b,mean,stdev), \
-    EXP(a..b), EXTREME(a..b,shape), QEXTREME(a..b,shape,quantas), SEQ(a..b), each perhaps with ~ \
-    before it";
+                     EXP(a..b), EXTREME(a..b,shape), QEXTREME(a..b,shape,quantas), SEQ(a..b), each \
+                     optionally with ~ before its name";
 
 impl Dist {
     /// Creates a distribution with a single value.
@@ -104,7 +104,7 @@ impl Dist {
         let name = name.to_lowercase();
         if name == "fixed" {
             let [value] = arguments[..] else {
-                return wrong("FIXED has one value");
+                return wrong("FIXED must have exactly one value");
             };
             return Ok(Dist::fixed(count(value)?));
         }
@@ -120,7 +120,7 @@ impl Dist {
         }
         let numbers: Result<Vec<f64>, _> = arguments[1..].iter().map(|a| number(a)).collect();
         let Some(shape) = shape(&name, (min, max), &numbers?) else {
-            return wrong("the name or the number of its arguments is unknown");
+            return wrong("no form has this name and this number of arguments");
         };
         let shape = if min == max { Shape::Fixed } else { shape };
         Ok(Dist {

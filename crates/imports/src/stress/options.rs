@@ -329,7 +329,7 @@ fn columns(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) ->
     let most = |text: &str| match argument_values::largest(text) {
         most @ 1..=COLUMNS_MAX => Ok(most),
         most => Err(format!(
-            "{most} columns are not between 1 and {COLUMNS_MAX}"
+            "the number of columns is {most}; it must be from 1 to {COLUMNS_MAX}"
         )),
     };
     let most = params.value("n=", d, most).unwrap_or(5);
@@ -441,7 +441,7 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
              attempts. cassay counts each failure, unless `-errors retries=` is set.";
         notes.push(note.to_owned());
     }
-    let no_stop = "cassay counts a failed operation, and never ends the run";
+    let no_stop = "cassay counts failed operations, and never ends the run because of them";
     let all_columns = "cassay writes columns of every type";
     for (form, instead) in [
         ("ignore", no_stop),
@@ -455,7 +455,7 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
     for form in ["delay-policy=", "min-delay-ms=", "max-delay-ms="] {
         if params.has(form) {
             notes.push(format!(
-                "`-errors {form}` has no effect: attempts follow immediately."
+                "`-errors {form}` has no effect: cassay starts each attempt immediately."
             ));
         }
     }

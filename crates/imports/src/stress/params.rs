@@ -234,7 +234,8 @@ impl Params<'_> {
                     place,
                 }),
                 _ => {
-                    let message = format!("`{part}` in `{form}…)` is not a name=value");
+                    let message =
+                        format!("`{part}` in `{form}…)` does not have the form name=value");
                     let hint = format!("write it as {form}name=value,name=value)");
                     diagnostics.add(&place, message, Some(hint));
                 }
@@ -298,7 +299,7 @@ fn unknown(owner: &str, word: &Word, table: &[KnownParam], diagnostics: &mut Dia
         )
     } else {
         (
-            format!("`{key}` of `{owner}` has another form"),
+            format!("`{key}` of `{owner}` does not have the required form"),
             Some(format!("write {}", forms.join(" or "))),
         )
     };

@@ -189,7 +189,8 @@ impl Planner<'_> {
                 StepLimit::Uncertainty { target, min, max }
             }
             (Limit::Uncertainty { .. }, Some(count)) => {
-                let note = "`no-wrap` ends the run at its last seed, regardless of its uncertainty";
+                let note = "`no-wrap` ends the run at the last seed, regardless of the uncertainty \
+                            of the rate";
                 self.notes.push(note.to_owned());
                 StepLimit::Operations(count)
             }

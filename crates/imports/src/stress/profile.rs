@@ -51,7 +51,7 @@ const OLD_INSERT: [(&str, &str); 3] = [
         "cassandra-stress 2.1 renamed it: write `select`",
     ),
     ("perbatch", "cassandra-stress 2.1 removed it: omit it"),
-    ("visits", "it belongs on the command line: -insert visits=…"),
+    ("visits", "write it on the command line: -insert visits=…"),
 ];
 
 /// A profile's settings of inserts. Absent settings come from the command line, or are the tool's
@@ -220,7 +220,7 @@ impl<'a> Reader<'a, '_> {
     /// Checks that the keys of a mapping are known, ignoring case.
     fn keys(&mut self, node: &Node, known: &[&str], what: &str) {
         let Some(entries) = node.entries() else {
-            let message = format!("{what} is a mapping, not {}", node.describe());
+            let message = format!("{what} must be a mapping, not {}", node.describe());
             return self.say(&node.place, message);
         };
         for entry in entries {
@@ -462,7 +462,7 @@ impl<'a> Reader<'a, '_> {
         };
         let Raw::List(items) = &node.raw else {
             if !matches!(node.raw, Raw::Null) {
-                self.say(&node.place, "`columnspec` is a list");
+                self.say(&node.place, "`columnspec` must be a list of columns");
             }
             return specs;
         };

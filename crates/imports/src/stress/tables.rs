@@ -91,7 +91,7 @@ pub(crate) const MIXED: [KnownParam; 2] = [
         "clustering=",
         ANY,
         "gaussian(1..10)",
-        "Operations of one kind in a row: a distribution",
+        "Consecutive operations of one kind: a distribution",
     ),
 ];
 
@@ -101,7 +101,7 @@ pub(crate) const USER: [KnownParam; 3] = [
         "profile=",
         ANY,
         "",
-        "The profile's file; several with commas between them",
+        "File of the profile, or several files with commas between them",
     ),
     new(
         "ops(",
@@ -113,7 +113,7 @@ pub(crate) const USER: [KnownParam; 3] = [
         "clustering=",
         ANY,
         "gaussian(1..10)",
-        "Operations of one kind in a row: a distribution",
+        "Consecutive operations of one kind: a distribution",
     ),
 ];
 
@@ -134,7 +134,7 @@ pub(crate) const POP: [KnownParam; 5] = [
         "no-wrap",
         FIRST,
         "",
-        "End the run when the last seed was visited",
+        "End the run after the visit of the last seed",
     ),
     new(
         "read-lookback=",
@@ -252,7 +252,7 @@ pub(crate) const RATE: [KnownParam; 7] = [
 
 /// `-errors`.
 pub(crate) const ERRORS: [KnownParam; 8] = [
-    new("retries=", ANY, "9", "Attempts after the first"),
+    new("retries=", ANY, "9", "Number of attempts after the first"),
     new("ignore", ANY, "", "Continue after a failed operation"),
     new("fail-fast", ANY, "", "Stop at the first error"),
     new("skip-read-validation", ANY, "", "Do not compare rows read"),

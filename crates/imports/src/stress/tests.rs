@@ -228,7 +228,7 @@ const MISTAKES: &[Mistake] = &[
     ("read n>300 n<20", 12, "more intervals", "raise"),
     ("write cl=foo", 10, "foo", "LOCAL_ONE"),
     ("write serial-cl=ONE", 17, "not serial", "SERIAL"),
-    ("write n", 7, "has another form", "`n=…`"),
+    ("write n", 7, "does not have the required form", "`n=…`"),
     (
         "write -poop dist=fixed(1)",
         7,
@@ -272,7 +272,7 @@ const MISTAKES: &[Mistake] = &[
     ),
     ("mixed ratio(raed=1)", 13, "`raed`", "`read`"),
     ("mixed ratio(read=1", 7, "unterminated", "`)`"),
-    ("mixed ratio(read)", 13, "not a name=value", ""),
+    ("mixed ratio(read)", 13, "not have the form name=value", ""),
     ("user n=5", 1, "requires `profile=`", "yaml"),
     (
         "user profile=a ops(insert=1) -schema keyspace=x",

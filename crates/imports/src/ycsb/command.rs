@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
             (binding, _) if self.is_binding(index) => {
                 if !binding.starts_with("cassandra") {
                     let hint = "write cassandra-cql, or omit it".to_owned();
-                    let message = format!("binding {binding} is not Cassandra's");
+                    let message = format!("binding {binding} is not a binding for Cassandra");
                     self.wrong(index, message, Some(hint));
                 }
             }
@@ -161,14 +161,18 @@ impl<'a> Reader<'a> {
             "-P" => self.files.push((at, value)),
             "-p" => match value.split_once('=') {
                 Some((key, value)) => self.set.push((at, key, value)),
-                None => self.wrong(at, format!("`{value}` is not name=value"), None),
+                None => self.wrong(
+                    at,
+                    format!("`{value}` does not have the form name=value"),
+                    None,
+                ),
             },
             "-threads" => self.set.push((at, "threadcount", value)),
             "-target" => self.set.push((at, "target", value)),
             "-db" => {
                 if !value.to_lowercase().contains("cassandra") {
                     let hint = "omit -db".to_owned();
-                    let message = format!("-db {value} is not Cassandra's binding");
+                    let message = format!("-db {value} is not a binding for Cassandra");
                     self.wrong(at, message, Some(hint));
                 }
             }

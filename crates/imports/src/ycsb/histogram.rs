@@ -129,7 +129,10 @@ fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
         sum += count;
         buckets.sums.push(sum);
         if block * place as u64 > most || place >= BUCKETS_MAX {
-            return Err((span, format!("fields are longer than {most} bytes")));
+            return Err((
+                span,
+                format!("the histogram has fields longer than {most} bytes, the maximum"),
+            ));
         }
     }
     if sum == 0 || sum > i32::MAX as u64 {

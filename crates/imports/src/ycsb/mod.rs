@@ -193,8 +193,8 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
     let mut notes = Vec::new();
     if kind.ends_with("raw") {
         notes.push(
-            "measurementtype raw: for each operation, cassay knows the one-second interval and the \
-             latency to three digits, but not the ms; --compat writes these values"
+            "measurementtype raw: cassay does not record the millisecond of an operation, only its \
+             one-second interval and its latency to three digits. --compat writes these values"
                 .to_owned(),
         );
     }
@@ -445,7 +445,9 @@ fn connection(properties: &mut Properties) -> Connection {
     let username = properties.text("cassandra.username").filter(said).map(str::to_owned);
     let password = properties.text("cassandra.password").filter(said).map(Secret::new);
     if username.is_some() != password.is_some() {
-        let message = "cassandra.username and cassandra.password belong together".to_owned();
+        let message = "cassandra.username and cassandra.password belong together: set both, or \
+                       neither"
+            .to_owned();
         properties.wrong_secret("cassandra.password", message);
     }
     Connection {

@@ -144,7 +144,10 @@ fn mistakes_are_said_where_they_stand() {
         ),
         ("run -P zzz", "command line:1:8: cannot read zzz"),
         ("walk on -P a", "the first word must be load or run"),
-        ("run mongodb -P a", "binding mongodb is not Cassandra's"),
+        (
+            "run mongodb -P a",
+            "binding mongodb is not a binding for Cassandra",
+        ),
         (
             "run -P a -p requestdistribution=zipf",
             "did you mean `zipfian`?",
@@ -167,7 +170,7 @@ fn mistakes_are_said_where_they_stand() {
         ),
         (
             "load -db com.yahoo.ycsb.db.MongoDbClient -P a",
-            "-db com.yahoo.ycsb.db.MongoDbClient is not Cassandra's binding",
+            "-db com.yahoo.ycsb.db.MongoDbClient is not a binding for Cassandra",
         ),
         (
             "run -P a -p workload=site.ycsb.workloads.ConstantOccupancyWorkload",
@@ -201,11 +204,11 @@ fn a_time_series_workload_is_refused_operation_by_operation() {
     for part in [
         "YCSB's TimeSeriesWorkload is for time-series databases",
         "use: cql-timeseries",
-        "readproportion: it uses columns with names such as",
-        "scan1proportion: it uses tags, times, group-by",
+        "readproportion: a read uses columns with names such as",
+        "scan1proportion: a scan uses tags, times, group-by",
         "insertproportion: `y_id` is the whole key",
-        "updateproportion: it replaces tags, time and value",
-        "deleteproportion: it deletes the row of a `y_id` like",
+        "updateproportion: an update replaces tags, time and value",
+        "deleteproportion: a delete removes the row of a `y_id` like",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }

@@ -17,22 +17,22 @@ const OPERATIONS: [(&str, &str); 4] = [
     ),
     (
         "readproportion",
-        "it uses columns with names such as `AAAAAAAA=AAAAAAAB` and `YCSBTS=1483228800`, which no \
-         table has: each read fails",
+        "a read uses columns with names such as `AAAAAAAA=AAAAAAAB` and `YCSBTS=1483228800`, \
+         which no table has: each read fails",
     ),
     (
         "updateproportion",
-        "it replaces tags, time and value of the row of its key, not a point of a series",
+        "an update replaces tags, time and value of the row of its key, not a point of a series",
     ),
     (
         "deleteproportion",
-        "it deletes the row of a `y_id` like `AAAAAAAA:AAAAAAAA=AAAAAAAB:YCSBTS=1483228800`, which \
-         no operation wrote",
+        "a delete removes the row of a `y_id` like \
+         `AAAAAAAA:AAAAAAAA=AAAAAAAB:YCSBTS=1483228800`, which no operation wrote",
     ),
 ];
 
-const SCAN: &str = "it uses tags, times, group-by and downsampling as column names, which no table \
-     has: each scan fails";
+const SCAN: &str = "a scan uses tags, times, group-by and downsampling as column names, which no \
+                    table has: each scan fails";
 
 /// Reports the reason why the workload cannot run, and the result of each requested operation.
 pub(super) fn refuse(properties: &mut Properties) {

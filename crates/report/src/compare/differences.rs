@@ -133,7 +133,7 @@ pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     Section {
         id: "runs",
         title: "The runs".into(),
-        lead: "The first is the baseline.".into(),
+        lead: "The first run is the baseline.".into(),
         blocks: vec![Block::Table(table)],
     }
 }

@@ -51,11 +51,12 @@ pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, 
 fn foot() -> String {
     format!(
         "Separate runs differ by more than the blocks of one run. The interval therefore allows \
-         for a standard deviation from run to run of {} for throughput and {} for latency. It uses \
-         the deviation between the blocks if it is larger. “Looks different”: the interval \
-         excludes 1. The machine may be the cause. Inconclusive: the interval contains 1, or a \
-         side has only one block. “Sees” is the smallest difference that four of five comparisons \
-         of this kind would find. The report does not compare invalid points.",
+         for a standard deviation from run to run of {} for throughput and {} for latency. If the \
+         deviation between the blocks is larger, the interval uses that deviation. “Looks \
+         different”: the interval excludes 1. The machine may be the cause. Inconclusive: the \
+         interval contains 1, or a side has only one block. “Sees” is the smallest difference that \
+         four of five comparisons of this kind would find. The report does not compare invalid \
+         points.",
         number::percent(Metric::THROUGHPUT.between_runs),
         number::percent(Metric::LATENCY.between_runs)
     )

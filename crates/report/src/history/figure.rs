@@ -88,7 +88,7 @@ fn plot(history: &History, line: &Line) -> CurvePlot {
     }));
     CurvePlot {
         x: PlotAxis {
-            title: "run, the oldest is 1".into(),
+            title: "run (1 is the oldest)".into(),
             ticks: ticks(history.runs.len()),
             ..PlotAxis::default()
         },

@@ -78,9 +78,9 @@ pub fn section(history: &History) -> Option<Section> {
         lead: format!(
             "A value for each run of this study at the same scale and kind of target. The page \
              reports a change only after {RUNS_MIN} runs, at p < 0.001, if {CONFIRMED_BY} runs \
-             show it. It is at least 3 % of throughput or 10 % of latency. Without a \
-             change, fewer than 2 of 100 series of 30 runs show one. The page only gives notice: \
-             one study with both sides gives the answer."
+             show it. A reported change is at least 3 % of throughput or 10 % of latency. Without \
+             a change, fewer than 2 of 100 series of 30 runs show one. The page only shows that \
+             something changed: a study with both sides as variants gives the answer."
         ),
         blocks,
     })
@@ -152,7 +152,7 @@ fn answer(history: &History) -> Vec<String> {
     let most = history.lines.iter().map(|line| line.values.len()).max();
     if most.unwrap_or(0) < RUNS_MIN {
         answer.push(format!(
-            "The page looks for changes only after {RUNS_MIN} runs; there {}.",
+            "The page looks for changes only after {RUNS_MIN} runs; so far, there {}.",
             if runs == 1 {
                 "is one".to_owned()
             } else {
@@ -257,8 +257,8 @@ fn table(history: &History) -> Table {
             line.changes.last().map(|change| &history.runs[change.run].stamp)
         })
         .foot(format!(
-            "Course: the last {COURSE_MAX} runs, from lowest to highest value, over at least {} of \
-             their middle.",
+            "Course: the last {COURSE_MAX} runs. The scale is from their lowest to their highest \
+             value, but spans at least {} of the middle value.",
             number::percent(COURSE_SPAN_MIN)
         ))
         .build()

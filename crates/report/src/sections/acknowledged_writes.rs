@@ -137,7 +137,7 @@ fn counts(record: &ReadBackRecord) -> String {
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
-        " The configuration allows the loss of {} of them, for {}. It does not allow the loss of \
+        " The configuration allows the loss of {} of these rows: {}. It does not allow the loss of \
          {}: the server did not acknowledge their writes within {} of a failure.",
         number::count(record.missed().saturating_sub(unexplained)),
         record.why,
@@ -149,7 +149,7 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
 /// Explains whether a loss was allowed, and why.
 fn allowed(promise: PromiseKind, why: &str) -> String {
     match promise {
-        PromiseKind::None => format!(" The configuration allows it: {why}."),
+        PromiseKind::None => format!(" The configuration allows this loss: {why}."),
         PromiseKind::Kept => format!(" This must not happen: {why}."),
         PromiseKind::Unknown => {
             format!(" cassay does not know whether the configuration allows this: {why}.")
@@ -196,8 +196,8 @@ fn read_back_table(view: &RunView) -> Table {
         .foot(
             "Every row counts in exactly one column after Rows. Unconfirmed: the row exists, but \
              the server acknowledged none of its writes. Never written: the row does not exist, \
-             and the server acknowledged no write. After a write of unknown outcome, its value and \
-             its absence are both correct.",
+             and the server acknowledged no write. After a write of unknown outcome, both the \
+             value and its absence are correct.",
         )
         .build()
 }
@@ -213,10 +213,10 @@ fn registers(record: &RegistersRecord) -> String {
         count(record.unknown)
     );
     words += &match record.violated {
-        0 if record.undecided == 0 => "each register behaved like a single register.".to_owned(),
-        0 => "none of them is known to violate it.".to_owned(),
+        0 if record.undecided == 0 => "every register was linearizable.".to_owned(),
+        0 => "no register is known to violate linearizability.".to_owned(),
         violated => format!(
-            "{} gave answers that no single register can give.{}",
+            "{} violated linearizability.{}",
             count(violated),
             allowed(record.promise, &record.why)
         ),
@@ -313,7 +313,7 @@ mod tests {
         (lost.promise, lost.why) = (PromiseKind::None, "power was lost".to_owned());
         assert_eq!(
             read_back(&lost),
-            format!("{of}: {counts}. The configuration allows it: power was lost.")
+            format!("{of}: {counts}. The configuration allows this loss: power was lost.")
         );
         (lost.lost_within_s, lost.unexplained) = (Some(15.0), 4);
         lost.oldest_lost_s = Some(31.5);
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(
             read_back(&lost),
             format!(
-                "{of}: {counts}. The configuration allows the loss of 6 of them, for power was \
+                "{of}: {counts}. The configuration allows the loss of 6 of these rows: power was \
                  lost. It does not allow the loss of 4: the server did not acknowledge their \
                  writes within 15.0 s of a failure. The server acknowledged the oldest lost write \
                  by second 31.5 of the trial. Affected rows: 12 (lost, acknowledged by second \
@@ -353,14 +353,14 @@ mod tests {
              unknown outcome:";
         assert_eq!(
             registers(&record),
-            format!("{of} each register behaved like a single register.")
+            format!("{of} every register was linearizable.")
         );
         (record.linearizable, record.undecided) = (3, 1);
         assert_eq!(
             registers(&record),
             format!(
-                "{of} none of them is known to violate it. cassay could not decide 1 within 5,000 \
-                 states each."
+                "{of} no register is known to violate linearizability. cassay could not decide 1 \
+                 within 5,000 states each."
             )
         );
     }

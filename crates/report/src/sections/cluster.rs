@@ -48,7 +48,10 @@ pub fn section(view: &RunView) -> Option<Section> {
     let remains = &view.findings.remains;
     if !remains.is_empty() {
         let sentences = remains.iter().map(RemainsRecord::words).collect();
-        blocks.push(Block::List("Left on the cluster".into(), sentences));
+        blocks.push(Block::List(
+            "Left on the cluster after the run".into(),
+            sentences,
+        ));
     }
     Some(Section {
         id: "cluster",
@@ -69,7 +72,10 @@ fn isolation(word: &str) -> &'static str {
         "loopback" => {
             "All nodes share this machine: its CPUs, its memory, its page cache and its disk."
         }
-        "attach" => "The cluster existed before the run, and cassay knows only what it reports.",
+        "attach" => {
+            "The cluster existed before the run, and cassay knows only the data that the cluster \
+             reports."
+        }
         "null" => "The null target, which is not a database.",
         _ => "",
     }

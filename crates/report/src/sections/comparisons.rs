@@ -119,7 +119,7 @@ fn undecided(c: &ComparisonRecord) -> String {
         return String::new();
     }
     if c.bound.is_some() {
-        return "(a side is only a lower bound)".into();
+        return "(one value is only a lower bound)".into();
     }
     let Some(share) = c.could_see else {
         if c.blocks > 1 {

@@ -18,7 +18,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks = vec![Block::Table(points_table(view, &points))];
     let compared = &view.findings.cost_comparisons;
     if !compared.is_empty() {
-        let table = comparison_table("Costs next to each other", compared, |table| {
+        let table = comparison_table("Comparison of costs", compared, |table| {
             table
                 .text("Baseline", |c| variant_name(&c.baseline, view))
                 .text("Contender", |c| variant_name(&c.contender, view))
@@ -54,7 +54,10 @@ fn points_table(view: &RunView, points: &[&PointRecord]) -> Table {
         .each(costs, |table, cost| {
             table.wide_number(&capital(cost.words()), "", |point| cell(point, cost))
         })
-        .foot("After a mean: half the width of its 95 % interval, if it has at least three blocks.")
+        .foot(
+            "The number after ± is half the width of the 95 % interval, which requires at least \
+             three blocks.",
+        )
         .build()
 }
 
@@ -98,10 +101,10 @@ pub fn comparison_table<'a>(
         .number("Blocks", "", |c| c.blocks.to_string())
         .text("Differs", |c| if c.differs { "yes" } else { "not told" })
         .foot(format!(
-            "These ratios are descriptive: each interval is for its cost alone, and does not \
-             count among the comparisons of throughput and latency. A cost differs if p is at \
-             most {} % after an adjustment for the costs of the two at the point (Holm), and if \
-             the difference exceeds 5 %. A cost of 0 has no ratio.",
+            "These ratios are descriptive: each interval is for its cost alone, and does not count \
+             among the comparisons of throughput and latency. A cost differs if p is at most {} % \
+             after an adjustment for the number of costs at the point (Holm), and if the \
+             difference exceeds 5 %. A cost of 0 has no ratio.",
             analysis::DIFFERENCE_LEVEL * 100.0
         ))
         .build()

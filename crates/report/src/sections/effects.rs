@@ -36,7 +36,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     Some(Section {
         id: "effects",
-        title: "What each axis does".into(),
+        title: "Effects of each axis".into(),
         lead: "Every value of an axis compared with its first value: contrasts within a block, \
              averaged over blocks. A main effect is an average over the other axes. If axes \
              interact, this average applies to no configuration and is grey. The simple effects \
@@ -173,7 +173,7 @@ fn table(effects: &EffectsRecord) -> Table {
     Table::from_records(format!("Effects on {}", title(effects)), in_order(effects))
         .text("Effect", name)
         .wide_text("Kind", |effect| match effect.kind {
-            EffectKind::Main => "average over the others",
+            EffectKind::Main => "average over the other axes",
             EffectKind::Simple => "by the value of the other axis",
             EffectKind::Interaction => EffectKind::Interaction.name(),
         })

@@ -129,8 +129,8 @@ fn turns(one: &EnduredRecord) -> Table {
     );
     let foot = one.mean_ms_change.map(|change| {
         format!(
-            "Mean latency of the long window compared with the shorter windows: {} %. It does not \
-             affect that verdict.",
+            "Mean latency of the long window compared with the shorter windows: {} %. The latency \
+             does not affect the verdict above.",
             signed(change)
         )
     });
@@ -210,9 +210,9 @@ fn drifts(shown: &EnduranceRecord) -> Table {
         Cell::new(course).tone(course_tone(drift.course))
     })
     .foot(format!(
-        "Theil and Sen's slope of blocks of {}, with Sen's 95 % interval. z is by Mann and \
-         Kendall, for blocks that follow each other. Steady: drift and interval are within the \
-         margin.",
+        "Theil and Sen's slope of blocks of {}, with Sen's 95 % interval. z is the statistic of \
+         Mann and Kendall's test, for blocks that follow each other. Steady: drift and interval \
+         are within the margin.",
         number::duration(shown.block_s)
     ))
     .build()
@@ -237,9 +237,9 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
             }
         })
         .foot(format!(
-            "By PELT, at most five per series. A coincidence does not prove a cause. The probes \
-             recorded {} events: by chance alone, one of them is within a block of a given moment \
-             in {} of cases.",
+            "PELT found the changes, at most five per series. A coincidence does not prove a \
+             cause. The probes recorded {} events: by chance alone, one of them is within a block \
+             of a given moment in {} of cases.",
             shown.events.len(),
             number::percent(chance)
         ))

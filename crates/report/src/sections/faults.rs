@@ -29,7 +29,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     blocks.extend(cards.map(|fault| Block::Card(card::card(view, fault))));
     if faults.len() > CARDS_MAX {
         blocks.push(Block::Text(format!(
-            "findings.json contains all of this for {} more faults.",
+            "findings.json contains the same data for {} more faults.",
             faults.len() - CARDS_MAX
         )));
     }
@@ -37,9 +37,10 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "faults",
         title: "Faults".into(),
         lead: "A fault counts only if an observer other than its injector saw the fault take \
-             effect, and saw the target healthy again. Its effect is measured against the seconds \
-             of the same window before it. The recovery time is the start of the first 30 \
-             consecutive seconds that were as before. Without such seconds, it has no value."
+               effect, and saw the target healthy again. Its effect is measured against the \
+               seconds of the same window before it. The recovery time is the start of the first \
+               30 consecutive seconds that were as before. Without such seconds, the recovery time \
+               has no value."
             .into(),
         blocks,
     })
@@ -77,9 +78,10 @@ fn times(view: &RunView) -> Table {
         between(fault.healing_s, fault.whole_s)
     })
     .foot(
-        "Seen: by cassay's observer. Clients: the end of the first second with more errors, \
-             retries or lost connections than any before it, or outside the usual range. \
-             Considered down: by another node, at the first poll that showed it.",
+        "Seen: the time at which cassay's observer saw the fault. Clients: the end of the first \
+         second with more errors, retries or lost connections than any before it, or outside the \
+         usual range. Considered down: the first poll that showed that another node considers the \
+         node down.",
     )
     .build()
 }

@@ -45,8 +45,8 @@ fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(
             "{} added after the end of the run. If the reader chooses the moment, an interval \
-             covers the truth less often than it states. So these intervals are longer: they cover \
-             the truth with 95 % at all numbers of blocks together (anytime-valid). The report \
+             covers the truth less often than it states. So these intervals are wider: they have a \
+             confidence of 95 % at all numbers of blocks together (anytime-valid). The report \
              judges all other comparisons of this run in the same way.",
             match looks.added {
                 1 => "1 block was".to_owned(),
@@ -56,7 +56,10 @@ fn how(looks: &LooksRecord) -> String {
     }
     let level = looks.level.map_or_else(String::new, |level| {
         let each = number::significant((1.0 - level) * 100.0, 4);
-        format!(" Each interval has {each} %, so that all together cover the truth with 95 %.")
+        format!(
+            " Each interval has a confidence of {each} %, so that all intervals together have a \
+             confidence of 95 %."
+        )
     });
     let shared = match looks.among {
         0 | 1 => String::new(),

@@ -36,8 +36,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     }
     let mut trials = view.findings.trials.iter();
     if trials.any(|trial| trial.client.realtime) {
-        let words = "Its workers had real-time priority over other programs, so that nodes on the \
-                     same machine did not delay the reading of answers.";
+        let words = "The workers of the client had real-time priority over other programs, so that \
+                     nodes on the same machine did not delay the reading of answers.";
         blocks.push(Block::Text(words.into()));
     }
     blocks.extend(time_use(view).map(Block::Text));
@@ -45,7 +45,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         id: "instrument",
         title: "The instrument".into(),
         lead:
-            "A load generator near its own limit does not measure the target. Its ceiling is the \
+            "A load generator near its own limit does not measure the target. The ceiling is the \
              throughput of the same program on the null target on this machine. A client that \
              other programs delay measures those programs."
                 .into(),
@@ -245,7 +245,11 @@ fn health<'a>(
         })
         .wide_number("Throttled", "of the time", |(_, client)| {
             let share = client.throttled_share.map(number::percent);
-            cell(share, Tone::Plain, "its system does not count this")
+            cell(
+                share,
+                Tone::Plain,
+                "the system of the client does not count this",
+            )
         })
         .wide_number("Clock of the day set", "", |(_, client)| {
             cell(

@@ -20,7 +20,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         title: "What limited it".into(),
         lead:
             "A full resource coincides with a limit of the load. Only an experiment that changes \
-               the resource shows that it causes the limit. `cassay explain` has each resource."
+             the resource shows that it causes the limit. `cassay explain` describes each resource."
                 .into(),
         blocks,
     })

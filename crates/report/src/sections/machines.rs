@@ -240,7 +240,7 @@ fn about(machine: &MachineTopologyRecord) -> Block {
         .iter()
         .map(|device| match device.numa_node {
             Some(node) => format!("{} near NUMA node {node}", device.name),
-            None => format!("{}, at an unknown place", device.name),
+            None => format!("{}, at an unknown location", device.name),
         })
         .collect();
     if !devices.is_empty() {

@@ -13,7 +13,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         blocks.push(Block::Table(nodes(view)));
         let assumed = capacities.iter().find(|c| !c.assumptions.is_empty());
         blocks.extend(assumed.map(|c| {
-            let title = "Assumptions of the number of nodes".to_owned();
+            let title = "Assumptions behind the number of nodes".to_owned();
             Block::List(title, c.assumptions.clone())
         }));
     }
@@ -72,7 +72,7 @@ fn nodes(view: &RunView) -> Table {
 
 fn for_price(view: &RunView) -> Table {
     let millions = |ops: f64| number::significant(ops / 1e6, 3);
-    Table::from_records("Operations per unit of the price", &view.findings.prices)
+    Table::from_records("Operations per unit of currency", &view.findings.prices)
         .text("Variant", |p| variant_name(&p.variant, view))
         .text("Point", |p| place(p.point))
         .number("Price per hour", "", |p| {

@@ -111,10 +111,10 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     } else if least == most {
         ("inside the interval of this run", Tone::Good)
     } else if least <= low && high <= most {
-        ("this run is in that range", Tone::Good)
+        ("this run is in the published range", Tone::Good)
     } else {
         (
-            "the interval of this run and that range overlap",
+            "the interval of this run overlaps the published range",
             Tone::Good,
         )
     }
@@ -138,7 +138,7 @@ fn figures(published: &PublishedRecord) -> Table {
                 Cell::new("consistent").tone(Tone::Good)
             }
             Some(times) => Cell::new(format!(
-                "contradicts: the mean is {} times the value that throughput allows",
+                "contradicts: the mean is {} times the value that follows from throughput",
                 number::ratio(times)
             ))
             .tone(Tone::Warn),

@@ -51,7 +51,7 @@ const FIELDS: [Field; 10] = [
         value: |r| r.retries.map(times),
         said: Some(|v| match v {
             "none" => "no retries".into(),
-            count => format!("retries of a failed try: {count}"),
+            count => format!("retries of a failed attempt: {count}"),
         }),
     },
     Field {

@@ -26,8 +26,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         }),
     );
     if points.iter().any(did_more_than_offered) {
-        let why = "Throughput may exceed the offered rate, because some operations that were due \
-             before the window ended in it.";
+        let why = "Throughput may exceed the offered rate, because some operations were due before \
+                   the window, but ended in it.";
         blocks.push(Block::Text(why.to_owned()));
     }
     Some(Section {
@@ -202,8 +202,8 @@ fn labels(points: &[Point<'_>]) -> String {
     if has("short") {
         text += &format!(
             " “Short”: a window under {SHORT_WINDOW_S} s. Such a window contains rare events (a \
-             pause, a flush) too often or not at all. Its interval covers the truth in fewer than \
-             95 % of cases: 60 to 90 % for an event every ten seconds."
+             pause, a flush) too often or not at all. The interval of such a window covers the \
+             truth in fewer than 95 % of cases: 60 to 90 % for an event every ten seconds."
         );
     }
     if has("few incidents") {

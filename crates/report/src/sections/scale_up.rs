@@ -20,12 +20,12 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     Some(Section {
         id: "scale-up",
-        title: "Throughput and efficiency of more units".into(),
+        title: "Throughput and efficiency with more units".into(),
         lead: "Efficiency is the throughput of N units divided by N times the throughput of one \
-             unit with the same share of the machine. When one unit ran, only the client used the \
-             rest of the machine. If the unit then had a higher clock rate, every efficiency is \
-             too low by that factor. Both throughputs come from the same blocks, if variants took \
-             turns."
+               unit with the same share of the machine. When one unit ran, only the client used \
+               the rest of the machine. If the unit then had a higher clock rate, every efficiency \
+               is too low by that factor. If variants took turns, both throughputs come from the \
+               same blocks."
             .into(),
         blocks: together(all).into_iter().flat_map(|arms| load_blocks(&arms)).collect(),
     })

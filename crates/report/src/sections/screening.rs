@@ -91,7 +91,7 @@ fn table(screen: &ScreenRecord) -> Table {
         )
         .foot(format!(
             "Active: beyond ±{}, which any zero effect exceeds in 5 % of screenings. Possible: \
-             beyond ±{}, which a single zero effect exceeds in 5 % of cases. Of this design \
+             beyond ±{}, which a single zero effect exceeds in 5 % of cases. In this design, \
              {}.{written}",
             change(screen.sme).trim_start_matches('+'),
             change(screen.me).trim_start_matches('+'),

@@ -43,7 +43,8 @@ fn a_print_has_the_answer_charts_and_a_note_on_the_rest() {
     }
     assert!(screen.contains(".on-paper { display: none; }"));
     assert_eq!(
-        html.matches("<p class=\"on-paper\">A print contains the answer").count(),
+        html.matches("<p class=\"on-paper\">A printed report contains the answer")
+            .count(),
         1
     );
     // The script draws charts again in the size of the paper, and restores them afterwards.

@@ -228,6 +228,9 @@ fn few_runs_are_shown_and_nothing_is_called() {
         write(folder.path(), &Told { ops_per_s, ..USUAL });
     }
     let shown = text(&history(&read_history(folder.path())));
-    assert!(shown.contains("after 10 runs; there are 4"), "{shown}");
+    assert!(
+        shown.contains("after 10 runs; so far, there are 4"),
+        "{shown}"
+    );
     assert!(shown.contains('█'), "{shown}");
 }

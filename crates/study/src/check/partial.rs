@@ -42,7 +42,8 @@ pub(super) fn matrix(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> 
         let values = named_entries(&axis.value, &path, diagnostics);
         if values.is_empty() && axis.value.entries().is_some() {
             let message = format!("axis `{}` has no values", axis.key);
-            diagnostics.add(&axis.value.place, message, None);
+            let hint = Some("add at least one value".to_owned());
+            diagnostics.add(&axis.value.place, message, hint);
         }
         for value in values {
             let what = format!("`{}` of axis `{}`", value.key, axis.key);
@@ -117,7 +118,7 @@ fn named_entries<'n>(
     };
     for entry in entries {
         if let Err(why) = name(&entry.key) {
-            let message = format!("`{}` is not a name: {why}", entry.key);
+            let message = format!("`{}` is not a valid name: {why}", entry.key);
             diagnostics.add(&entry.place, message, None);
         }
     }

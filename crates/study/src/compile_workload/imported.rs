@@ -204,7 +204,7 @@ fn import_one(
                 tool,
                 command,
                 "the command line contains a password, but a study is stored with its runs",
-                "remove it; use `target.attach.password: {secret: NAME}`",
+                "remove the password; use `target.attach.password: {secret: NAME}`",
             ));
         }
     }

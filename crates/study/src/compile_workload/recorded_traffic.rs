@@ -85,8 +85,8 @@ fn offered(recording: &Recording, speed: f64) -> String {
     let all = counted(recording.operations(), "operation");
     if recording.seconds() / speed < 1.0 {
         return format!(
-            "recorded traffic: its {all} take less than a second, so cassay repeats them for \
-             {window_s:.0} s"
+            "recorded traffic: the recorded {all} take less than a second, so cassay repeats them \
+             for {window_s:.0} s"
         );
     }
     format!(

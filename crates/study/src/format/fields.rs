@@ -96,7 +96,7 @@ const STUDY: &[Field] = &[
     required(
         "question",
         Type::Text(|d, text| d.question = text.into()),
-        "The question, in words. The report answers it first.",
+        "Question of the study, in words. The report answers it first.",
     ),
     optional(
         "published",
@@ -143,7 +143,7 @@ const SECTIONS: &[Field] = &[
     optional(
         "keyspace.name",
         Type::CqlName(|d, text| d.keyspace.name = Some(text.into())),
-        "Name of the keyspace. Default: the workload's.",
+        "Name of the keyspace. Default: the keyspace of the workload.",
     ),
     with(
         "keyspace.replication",
@@ -216,19 +216,19 @@ const SECTIONS: &[Field] = &[
         "workload.keys",
         SECTION,
         "Source of the keys of `workload.table`. Default: partitions at random positions of the \
-         token ring, with one row of each.",
+         token ring, with one row of each partition.",
     ),
     optional(
         "workload.keys.count",
         Type::Count(1, KEYS_MAX, |d, n| d.own_table().keys = n),
         "Number of partitions to sample from the ring; a small table may yield fewer. The run \
-         stores them. Default: 10k.",
+         stores the sampled keys. Default: 10k.",
     ),
     optional(
         "workload.keys.rate",
         Type::Count(1, 1_000_000, |d, n| d.own_table().keys_per_s = n),
         "Upper limit of partitions sampled per second. The sample reads at most the first 4 rows \
-         of each. Default: 1k.",
+         of each partition. Default: 1k.",
     ),
     optional(
         "workload.keys.file",
@@ -275,52 +275,55 @@ const SECTIONS: &[Field] = &[
         Type::Map(&Type::Number(0.0, 1e9, |d, n| {
             d.workload.mix.push((d.key.clone(), n))
         })),
-        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the workload's.",
+        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the weights of the \
+         workload.",
     ),
     optional(
         "workload.consistency",
         of_kinds!(Type::Level(&LEVELS, |d, level| d.tune(|t| t.consistency = Some(level)))),
-        "Consistency level, for all kinds or for each. Default: the workload's.",
+        "Consistency level, for all kinds of operations or for each kind. Default: the levels of \
+         the workload.",
     ),
     optional(
         "workload.serial_consistency",
         of_kinds!(Type::Level(&SERIAL, |d, level| d
             .tune(|t| t.serial_consistency = Some(level)))),
-        "Serial consistency level of conditional statements, for all kinds or for each.",
+        "Serial consistency level of conditional statements, for all kinds of operations or for \
+         each kind.",
     ),
     optional(
         "workload.timeout",
         of_kinds!(Type::Duration(1_000, DAY, |d, ns| d
             .tune(|t| t.timeout = Some(Duration::from_nanos(ns))))),
-        "Timeout of an attempt, measured from the send; for all kinds or for each. Default: \
-         `client.timeout`.",
+        "Timeout of an attempt, measured from the send, for all kinds of operations or for each \
+         kind. Default: `client.timeout`.",
     ),
     optional(
         "workload.retries",
         of_kinds!(Type::Count(0, 100, |d, n| d.tune(|t| t.retries = Some(n as u8)))),
-        "Number of retries, for all kinds or for each. cassay counts retries, and latency includes \
-         their time. Default: 0, so that each error counts.",
+        "Number of retries, for all kinds of operations or for each kind. cassay counts retries, \
+         and latency includes their time. Default: 0, so that each error counts.",
     ),
     optional(
         "workload.speculate_after",
         of_kinds!(Type::Duration(1_000, DAY, |d, ns| d
             .tune(|t| t.speculate_after = Some(Duration::from_nanos(ns))))),
         "Delay after which cassay also sends an unanswered idempotent operation to another node, \
-         or over another connection. For all kinds or for each. Default: never.",
+         or over another connection. For all kinds of operations or for each kind. Default: never.",
     ),
     optional(
         "workload.idempotent",
         of_kinds!(Type::Bool(|d, on| d.tune(|t| t.idempotent = Some(on)))),
-        "Declare that operations may run twice, for all kinds or for each. Only then does cassay \
-         send them speculatively, or retry them after an attempt that may have taken effect. \
-         Default: derived from the statements.",
+        "Declare that operations may run twice, for all kinds of operations or for each kind. Only \
+         then does cassay send them speculatively, or retry them after an attempt that may have \
+         taken effect. Default: derived from the statements.",
     ),
     optional(
         "workload.page_size",
         of_kinds!(Type::Count(0, 1_000_000, |d, n| d
             .tune(|t| t.page_size = Some(n as u32)))),
-        "Rows per page, for all kinds or for each; 0 turns paging off. cassay counts pages and \
-         rows. Default: the workload's.",
+        "Rows per page, for all kinds of operations or for each kind; 0 turns paging off. cassay \
+         counts pages and rows. Default: the page sizes of the workload.",
     ),
     optional(
         "workload.timestamps",
@@ -328,7 +331,8 @@ const SECTIONS: &[Field] = &[
             ("server", |d| d.tune(|t| t.client_timestamp = Some(false))),
             ("client", |d| d.tune(|t| t.client_timestamp = Some(true))),
         ])),
-        "Source of write timestamps, for all kinds or for each. Default: `server`.",
+        "Source of write timestamps, for all kinds of operations or for each kind. Default: \
+         `server`.",
     ),
     optional(
         "workload.params",
@@ -386,7 +390,7 @@ const SECTIONS: &[Field] = &[
         "data.settle_limit",
         Type::Duration(S, DAY, |d, ns| d.data.settle_limit_ns = ns),
         "10m",
-        "Time limit of settling.",
+        "Time limit for the wait after loading.",
     ),
     with(
         "data.reset",
@@ -440,16 +444,16 @@ const SECTIONS: &[Field] = &[
     optional(
         "variants",
         Type::Variants,
-        "Sides of a comparison, by name, each with the settings that it changes. The first is the \
-         baseline.",
+        "Sides of a comparison, by name, each with the settings that it changes. The first side is \
+         the baseline.",
     ),
     optional(
         "matrix",
         Type::Matrix,
-        "Instead of `variants`: axes by name, each with values by name, each with the settings \
-         that it changes. Every combination is a variant, named after its values: `{heap: {1g: \
-         {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` creates `1g-batch`, `1g-periodic` and \
-         so on.",
+        "Axes of a comparison, by name, instead of `variants`. Each axis has values by name, and \
+         each value has the settings that it changes. Every combination of values is a variant, \
+         named after the values: `{heap: {1g: {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` \
+         creates `1g-batch`, `1g-periodic` and so on.",
     ),
     optional(
         "screen",
@@ -462,9 +466,9 @@ const SECTIONS: &[Field] = &[
     required(
         "screen.settings",
         Type::Matrix,
-        "Settings by name, each with two values by name, each with the settings that it changes: \
-         `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. The further apart the \
-         values, the easier the effect is to detect.",
+        "Settings by name. Each setting has two values by name, and each value has the keys that \
+         it changes: `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. The further \
+         apart the values, the easier the effect is to detect.",
     ),
     with(
         "screen.fold",
@@ -516,8 +520,9 @@ const WINDOW: &[Field] = &[
         "window.until",
         choice!(|d| d.until_faults; "measured" => false, "faults" => true),
         "measured",
-        "End of the window. `measured`: after its length. `faults`: `after_faults` after the last \
-         fault ended and its target recovered, but at the latest after its length.",
+        "End of the window. `measured`: after the length of the window. `faults`: `after_faults` \
+         after the last fault ended and its target recovered, but at the latest after the length \
+         of the window.",
     ),
     with(
         "window.after_faults",
@@ -594,9 +599,9 @@ const INSTRUMENT: &[Field] = &[
             &Type::Section(|d| d.client.machines.push(ClientMachine::default())),
         )),
         "Machines that apply the load together, with one client each: `here`, or `{ssh: HOST}`, \
-         which starts this program there over ssh and requires `--trust` in a study. Their workers \
-         share one sequence of operations, one schedule and one in-flight limit, as if they \
-         belonged to one client. Default: only this process.",
+         which starts this program on HOST over ssh and requires `--trust` in a study. Their \
+         workers share one sequence of operations, one schedule and one in-flight limit, as if \
+         they belonged to one client. Default: only this process.",
     ),
     optional(
         "client.machines.ssh",
@@ -607,20 +612,22 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "client.machines.folder",
         Type::Text(|d, text| d.machine().folder = Some(text.into())),
-        "With `ssh`: folder on that machine to which cassay copies this program, and from which it \
-         runs. Default: the user's cache there.",
+        "With `ssh`: folder on that machine to which cassay copies this program, and from which \
+         the program runs. Default: the user's cache on that machine.",
     ),
     optional(
         "client.machines.workers",
         Type::Count(1, 256, |d, n| d.machine().workers = Some(n as usize)),
-        "Event loops on that machine. Default: `client.workers`, or half of its CPUs with `auto`.",
+        "Number of event loops on that machine. Default: `client.workers`. With `auto`: half of \
+         the CPUs of the machine.",
     ),
     optional(
         "client.machines.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| {
             d.machine().cpus.push(n as usize)
         })),
-        "CPUs of that machine to pin its workers to, one after the other. Default: not pinned.",
+        "Numbers of the CPUs of that machine to which cassay pins the workers, one after the \
+         other. Default: not pinned.",
     ),
     with(
         "client.split",
@@ -638,13 +645,14 @@ const INSTRUMENT: &[Field] = &[
             &Type::Count(1, 256, |d, n| d.client.workers = Some(n as usize)),
         ),
         "auto",
-        "Event loops; `auto`: half of the CPUs, at least one. With `client.machines`: the default \
-         for each machine.",
+        "Number of event loops. `auto`: half of the CPUs, at least one. With `client.machines`, \
+         this value is the default for each machine.",
     ),
     optional(
         "client.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| d.client.cpus.push(n as usize))),
-        "CPUs to pin the workers to, one after the other. Default: not pinned.",
+        "Numbers of the CPUs to which cassay pins the workers, one after the other. Default: not \
+         pinned.",
     ),
     optional(
         "client.priority",
@@ -670,15 +678,16 @@ const INSTRUMENT: &[Field] = &[
         "client.in_flight_max",
         Type::Count(1, THREADS_MAX, |d, n| d.client.in_flight_max = n as u32),
         "128",
-        "Maximum operations in flight at a fixed rate. Further operations wait in the client, and \
-         latency includes the wait.",
+        "Maximum number of operations in flight at a fixed rate. Further operations wait in the \
+         client, and latency includes the wait.",
     ),
     with(
         "client.release_quantum",
         Type::Duration(0, 10_000_000, |d, ns| d.client.release_quantum_ns = ns),
         "50us",
-        "At a fixed rate: period whose due operations the client sends together. A larger value \
-         reduces client CPU and adds as much release lag.",
+        "Period, at a fixed rate: the client sends all operations that are due in the period \
+         together. A longer period reduces the CPU time of the client and adds as much release \
+         lag.",
     ),
     with(
         "client.compression",
@@ -704,7 +713,7 @@ const INSTRUMENT: &[Field] = &[
         ),
         "sampled",
         "Reads of the measured window whose rows cassay compares with the expected rows. \
-         `sampled`: every 16th.",
+         `sampled`: every 16th read.",
     ),
     with(
         "verify.sample",
@@ -714,7 +723,7 @@ const INSTRUMENT: &[Field] = &[
         ),
         "1000",
         "Number of rows to read back and compare after each trial. `all`: every written row, so \
-         that cassay finds every lost write. This takes 8 bytes of memory per write of the main \
+         that cassay finds every lost write. `all` takes 8 bytes of memory per write of the main \
          stage, at most 512 MiB.",
     ),
     optional(
@@ -730,8 +739,8 @@ const INSTRUMENT: &[Field] = &[
             &[("none", |d| d.probed = Some(false))],
             &Type::Section(|d| d.probed = Some(true)),
         ),
-        "Measurements of hosts and nodes during a trial; `none` turns all off. Default: all. The \
-         null target has no probes. Each probe is `true`, `false` or its period.",
+        "Measurements of hosts and nodes during a trial; `none` turns all probes off. Default: \
+         all. The null target has no probes. Each probe is `true`, `false` or its period.",
     ),
     with(
         "probes.period",
@@ -778,19 +787,21 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "probes.import.esxtop",
         Type::Text(|d, text| d.series().esxtop = Some(text.into())),
-        "CSV file of `esxtop -b`, in the study's folder or below it; read when the run ends.",
+        "CSV file of `esxtop -b`, in the study's folder or below it. cassay reads the file when \
+         the run ends.",
     ),
     optional(
         "probes.import.columns",
         Type::List(&Type::Text(|d, text| d.series().columns.push(text.into()))),
-        "With `esxtop`: columns whose names contain one of these. Default: columns about CPU, \
-         memory, disk and network.",
+        "With `esxtop`: columns whose names contain one of these texts. Default: columns about \
+         CPU, memory, disk and network.",
     ),
     optional(
         "probes.import.prometheus",
         Type::Text(|d, text| d.series().prometheus = Some(text.into())),
-        "File in Prometheus's text format, in the study's folder or below it, read when the run \
-         ends. Or the `http://…` address of an endpoint, scraped during the run.",
+        "File in Prometheus's text format, in the study's folder or below it, which cassay reads \
+         when the run ends. Or the `http://…` address of an endpoint, which cassay scrapes during \
+         the run.",
     ),
     optional(
         "probes.import.period",

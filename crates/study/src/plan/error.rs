@@ -24,7 +24,7 @@ pub enum PlanError {
     #[error("{}\nhint: write `consistency: ONE` or `QUORUM` below `workload`", .0.join("\n"))]
     Levels(Vec<String>),
     /// Its variants switch Accord off on nodes that hold an Accord table.
-    #[error("{0}\nhint: split it into two studies, each with its own data")]
+    #[error("{0}\nhint: split the study into two, each with its own data")]
     AccordOff(String),
 }
 

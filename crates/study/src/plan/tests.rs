@@ -384,7 +384,7 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
     // Both have the same ratio on disk unless flushes use the table's compressor.
     let zstd = compressors.replace("Snappy", "Zstd");
     let said = warnings(&format!("{compressible}{zstd}"));
-    assert!(said.starts_with("Cassandra flushes a table with ZstdCompressor by LZ4"));
+    assert!(said.starts_with("Cassandra compresses a table with ZstdCompressor by LZ4"));
     let table = zstd.replace(
         "b: {",
         "b: {target: {local: {yaml: {flush_compression: table}}}, ",

@@ -179,7 +179,7 @@ fn missing_and_unknown_keys_are_reported_together() {
         &Overrides::default(),
         expect![[r#"
             s.yaml:1:1: `question` is missing
-              hint: it means: The question, in words. The report answers it first.
+              hint: the key means: Question of the study, in words. The report answers it first.
             s.yaml:1:1: `workload` is missing
               hint: use, file, table, stress, nb, ycsb, easy, recorded: `cassay explain workload`
             s.yaml:1:1: `procedure` is missing
@@ -258,7 +258,7 @@ fn mistakes_on_the_command_line_look_like_those_in_the_file() {
           hint: write a duration with its unit, such as 10s or 250ms
         --set:1:1: `windo` is not a key of a study
           hint: did you mean `window`?
-        --set:1:1: `x` is not dotted.path=value
+        --set:1:1: `x` does not have the form dotted.path=value
           hint: for example --set window.measure=5s
         --scale:1:1: `smal` is not a scale of the study
           hint: did you mean `small`?
@@ -396,7 +396,7 @@ fn a_band_that_cannot_be_searched_for_is_refused() {
         s.yaml:9:19: `procedure.band` may need 301 trials per variant and block; the maximum is 32
           hint: use larger steps, or a lower `to`
         s.yaml:9:54: `procedure.band.threads.to` is below `procedure.band.threads.from`
-        s.yaml:9:68: `procedure.band.p99_ms` is a band: its lower and upper limit, in this order
+        s.yaml:9:68: `procedure.band.p99_ms` must be a lower and an upper limit, in this order
           hint: write `[50, 100]`
     "#]],
     );
@@ -407,8 +407,8 @@ fn a_band_that_cannot_be_searched_for_is_refused() {
         &Overrides::default(),
         expect![[r#"
         s.yaml:9:29: `procedure.band.threads.to` is missing
-          hint: it means: Upper limit.
-        s.yaml:9:60: `procedure.band.p99_ms` is a band: its lower and upper limit, in this order
+          hint: the key means: Upper limit.
+        s.yaml:9:60: `procedure.band.p99_ms` must be a lower and an upper limit, in this order
           hint: write `[50, 100]`
     "#]],
     );

@@ -95,7 +95,7 @@ fn addresses(host: &Node, out: &mut Diagnostics) {
             continue;
         };
         let message = format!("`{HOSTS}.ssh.address`: {text:?} is not an address");
-        let hint = "write its address in the cluster: 10.0.0.7, without a port";
+        let hint = "write the address of a node in the cluster: 10.0.0.7, without a port";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }

@@ -91,7 +91,7 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !all_say && subject.count("client.workers").is_none() {
         let message = format!(
             "`{SPLIT}: range` needs the workers of every machine, because the number of workers \
-             determines the size of its part"
+             determines the size of the machine's part"
         );
         let hint = "set `workers: 4` for each of `client.machines`, or once as `client.workers`";
         subject.say(SPLIT, message, Some(hint), out);

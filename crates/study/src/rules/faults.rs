@@ -48,8 +48,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let faults = draft.faults();
         if faults.len() > FAULTS_MAX {
             let message =
-                format!("`faults` has more than {FAULTS_MAX} faults in a window, the maximum");
-            let hint = Some("repeat them less often (`every`), or use a shorter window");
+                format!("`faults` has too many faults in a window; the maximum is {FAULTS_MAX}");
+            let hint = Some("repeat the faults less often (`every`), or use a shorter window");
             return subject.say("faults", message, hint, out);
         }
         within_window(&items, &faults, draft.measure_ns, out);
@@ -64,7 +64,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
         let name = &entry.key;
         let why = match target_spec::fault::FaultKind::find(name) {
-            Some(_) => Some("a built-in fault has this name".to_owned()),
+            Some(_) => Some("a built-in fault has this name: use another".to_owned()),
             None => crate::check::name(name).err(),
         };
         if let Some(why) = why {
@@ -241,7 +241,7 @@ impl<'a> Item<'a> {
                 named.extend(all.iter().map(|one| host("where.hosts", one)));
             }
             FaultWhere::NotContactPoint if ground.nodes == 1 => {
-                let message = "the only node of the target is the contact point".to_owned();
+                let message = "the target has only one node, which is the contact point".to_owned();
                 self.say("where.role", message, None, out);
             }
             FaultWhere::Any
@@ -350,7 +350,7 @@ impl<'a> Item<'a> {
                 _ => "lasts until cassay heals it:",
             };
             let message = format!("{} {why} `faults.for` is missing", kind.name);
-            self.say("kind", message, Some("add it, or `until: end`"), out);
+            self.say("kind", message, Some("add `for`, or `until: end`"), out);
         }
         if let (Some(kind), None, true) = (said(false), said(true), stated) {
             let message = format!("{} is instantaneous and has no duration", kind.name);
@@ -372,7 +372,7 @@ impl<'a> Item<'a> {
             if let Some(kind) = kinds().find(|kind| kind.must.contains(&knob))
                 && !said
             {
-                let message = format!("`faults.{key}` is missing, which {} needs", kind.name);
+                let message = format!("`faults.{key}` is missing, but {} requires it", kind.name);
                 self.say("kind", message, None, out);
             }
         }

@@ -78,7 +78,7 @@ fn jvm(subject: &Subject<'_>, out: &mut Diagnostics) {
         // The value may be long, or a secret.
         let name = option.split(['=', ' ']).next().unwrap_or_default();
         let message = format!(
-            "`target.local.jvm`: cassay does not know `{name}` as harmless: it may run a program, \
+            "`target.local.jvm`: cassay does not consider `{name}` harmless: it may run a program, \
              load code, or read and write files of this machine"
         );
         out.add(&item.place, message, Some(HINT.to_owned()));
@@ -101,7 +101,7 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
             for setting in harmful_settings(key, &value.to_json()) {
                 let message = format!(
                     "`{path}`: the value of `{setting}` is neither a number nor a word that cassay \
-                     knows as harmless: it may name a program, a class or a file"
+                     considers harmless: it may name a program, a class or a file"
                 );
                 out.add(&entry.value.place, message, Some(HINT.to_owned()));
             }
@@ -163,8 +163,8 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
         "file" => file(subject, path, node, out),
         "env" if !is_own_word(subject.overrides, node) => {
             let message = format!(
-                "`{path}` is the variable {text} of your environment, and a study must not send \
-                 variables without permission"
+                "`{path}` is your environment variable {text}, and a study must not send \
+                 environment variables without permission"
             );
             let hint = format!(
                 "write `{path}: {{secret: NAME}}` in the study and pass --secret NAME=env:{text}; \

@@ -42,11 +42,11 @@ fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Checks that a part of the machine has both units and a number of them.
 fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     const KEYS: [(&str, &str, &str); 2] = [
-        ("units", "count", "add `count: 2`, or remove it"),
+        ("units", "count", "add `count: 2`, or remove `units`"),
         (
             "count",
             "units",
-            "add `units: cores` (or l3, numa, sockets), or remove it",
+            "add `units: cores` (or l3, numa, sockets), or remove `count`",
         ),
     ];
     let path = |key: &str| format!("target.local.topology.{key}");
@@ -73,8 +73,8 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     let seats_client = is_placed || subject.wrote(&path("client"));
     if seats_client && subject.wrote("client.cpus") {
         let message = "`client.cpus` and `target.local.topology` both place the client";
-        let hint = "remove it: the client gets the CPUs that nodes leave; `topology: {client: 2}` \
-             reserves CPUs for the client";
+        let hint = "remove `client.cpus`: the client gets the CPUs that nodes leave; `topology: \
+                    {client: 2}` reserves CPUs for the client";
         subject.say("client.cpus", message.to_owned(), Some(hint), out);
     }
     let cpus = path("cpus");
@@ -92,7 +92,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
         subject.say(
             &cpus,
             message,
-            Some("remove it: nodes then share the available CPUs"),
+            Some("remove `cpus`: nodes then share the available CPUs"),
             out,
         );
     }
@@ -141,7 +141,8 @@ fn nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
         && nodes != product
     {
         let path = "target.local.nodes";
-        let message = format!("`{path}` is {nodes}, but the hosts have room for {product}");
+        let message =
+            format!("`{path}` is {nodes}, but the number of nodes on all hosts is {product}");
         subject.say(path, message, Some("use only one of the two keys"), out);
     }
     if product > format::LOCAL_NODES_MAX {
@@ -177,7 +178,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
             "{racks} racks for {}: a rack would be empty",
             counted(places, word)
         );
-        subject.say(path, message, None, out);
+        subject.say(path, message, Some("name fewer racks"), out);
     }
 }
 

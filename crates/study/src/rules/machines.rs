@@ -79,7 +79,7 @@ fn shares(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote(EACH) && !used.is_empty() && used.iter().all(Option::is_some) {
         let message =
             format!("`{EACH}` applies to machines without `nodes`, but all machines have `nodes`");
-        let hint = format!("remove it, or the `nodes` of `{PATH}`");
+        let hint = format!("remove `{EACH}`, or the `nodes` of `{PATH}`");
         subject.say(EACH, message, Some(&hint), out);
     }
 }
@@ -111,7 +111,8 @@ fn address(item: &Node, out: &mut Diagnostics) {
     let address = text.parse::<std::net::Ipv4Addr>();
     if address.is_err() {
         let message = format!("`{PATH}.address`: {text:?} is not an IPv4 address");
-        let hint = "write the address at which this machine and the others reach it: 10.0.0.7";
+        let hint = "write the address at which this machine and the other machines reach it: \
+                    10.0.0.7";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }

@@ -25,7 +25,10 @@ pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
         );
         (
             why,
-            format!("cassay has it for {known}; for other versions, write the settings"),
+            format!(
+                "cassay has this file for {known}; for other versions, write the settings \
+                 themselves"
+            ),
         )
     })
 }

@@ -33,7 +33,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     if subject.wrote("window.measure") {
         let message = "`window.measure` and `procedure.endurance` both set the window length";
-        let hint = "remove it: `for` and `beside` set the lengths";
+        let hint = "remove `window.measure`: `for` and `beside` set the lengths";
         subject.say("window.measure", message.to_owned(), Some(hint), out);
     }
     let beside = subject
@@ -128,7 +128,7 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
     let items = subject.tree.find(p99).map(Tree::items).unwrap_or_default();
     let ms: Vec<f64> = items.iter().filter_map(Tree::number).collect();
     if subject.wrote(p99) && !matches!(ms.as_slice(), [least, most] if least <= most) {
-        let message = format!("`{p99}` is a band: its lower and upper limit, in this order");
+        let message = format!("`{p99}` must be a lower and an upper limit, in this order");
         subject.say(p99, message, Some("write `[50, 100]`"), out);
     }
     let turns = Draft::from_tree(subject.tree).band().outlook().turns_max;

@@ -89,8 +89,9 @@ fn other_keyspace(name: &str, own: &str) -> Option<String> {
     if name == "system" || name.starts_with("system_") {
         return Some("a change of the server's own tables".to_owned());
     }
-    (!name.eq_ignore_ascii_case(own))
-        .then(|| format!("a change of the keyspace {name}, although the study's own is {own}"))
+    (!name.eq_ignore_ascii_case(own)).then(|| {
+        format!("a change of the keyspace {name}, which is not the study's keyspace {own}")
+    })
 }
 
 /// Returns the keyspace of the changed object, whose name begins at `at`.
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(
             beyond_data("TRUNCATE other.t", "k"),
             Ok(Some(
-                "a change of the keyspace other, although the study's own is k".to_owned()
+                "a change of the keyspace other, which is not the study's keyspace k".to_owned()
             ))
         );
     }

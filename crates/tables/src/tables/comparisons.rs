@@ -15,7 +15,8 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
     let table = table
         .text(
             "metric",
-            "`ops_per_s`, `latency_ms.p99`, …; `peak` is the result of searches.",
+            "Name of the metric: `ops_per_s`, `latency_ms.p99`, …; `peak` is the result of \
+             searches.",
             |row| Some(&row.metric),
         )
         .whole(
@@ -56,7 +57,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
         .interval("ratio", "", |row| row.ci95)
         .text(
             "verdict",
-            "`faster`, `slower`, `equivalent`, `inconclusive`, or `looks_different`.",
+            "Verdict: `faster`, `slower`, `equivalent`, `inconclusive`, or `looks_different`.",
             |row| Some(row.verdict.name()),
         )
         .truth(
@@ -73,13 +74,13 @@ fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonR
         .whole(
             "blocks",
             "blocks",
-            "Pairs of blocks, or blocks of the smaller side.",
+            "Number of pairs of blocks, or of blocks of the smaller side.",
             |row| Some(row.blocks as u64),
         )
         .whole(
             "blocks_planned",
             "blocks",
-            "Number of blocks if every trial were usable.",
+            "Number of blocks, including blocks with unusable trials.",
             |row| Some(row.blocks_planned as u64),
         )
         .number(
@@ -103,7 +104,7 @@ fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonR
         .whole(
             "blocks_to_settle",
             "blocks",
-            "Estimated number of blocks that would decide, at this scatter.",
+            "Estimated number of blocks that would decide, with the scatter of this run.",
             |row| row.blocks_to_settle.map(|blocks| blocks as u64),
         )
 }

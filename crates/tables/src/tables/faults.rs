@@ -30,12 +30,12 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
         )
         .text(
             "place",
-            "Place of the fault: a node, a host, two sides of a network.",
+            "Target of the fault: a node, a host, or two sides of a network.",
             |row| row.fault.place.as_deref(),
         )
         .text(
             "verdict",
-            "`confirmed`, `mismatch` or `inconclusive`.",
+            "Verdict: `confirmed`, `mismatch` or `inconclusive`.",
             |row| Some(row.fault.verdict.name()),
         )
         .text(
@@ -88,25 +88,25 @@ fn moments<'r>(table: Table<'r, FaultRow<'r>>) -> Table<'r, FaultRow<'r>> {
         .number(
             "injected_window_s",
             "s",
-            "`injected_at` since the window began.",
+            "Time from the beginning of the window to `injected_at`.",
             move |row| since(row, row.fault.injected_s),
         )
         .number(
             "seen_window_s",
             "s",
-            "`seen_at` since the window began.",
+            "Time from the beginning of the window to `seen_at`.",
             move |row| since(row, row.fault.seen_s),
         )
         .number(
             "healing_window_s",
             "s",
-            "`healing_at` since the window began.",
+            "Time from the beginning of the window to `healing_at`.",
             move |row| since(row, row.fault.healing_s),
         )
         .number(
             "whole_window_s",
             "s",
-            "`whole_at` since the window began.",
+            "Time from the beginning of the window to `whole_at`.",
             move |row| since(row, row.fault.whole_s),
         )
 }

@@ -41,7 +41,7 @@ pub(super) fn table<'r>() -> Table<'r, PercentileRow> {
         )
         .text(
             "clock",
-            "`latency`: from the intended start; `service`: from the send.",
+            "Clock: `latency` counts from the intended start, `service` from the send.",
             |row| Some(row.clock),
         )
         .number(

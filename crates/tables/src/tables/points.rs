@@ -14,7 +14,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r PointRecord> {
     let table = head::place(table, |row: &&PointRecord| &row.variant, |row| row.point)
         .text(
             "verdict",
-            "`valid`, `suspect` or `invalid`: the worst of its trials.",
+            "Worst verdict of the trials: `valid`, `suspect` or `invalid`.",
             |row| Some(row.verdict.name()),
         )
         .truth(
@@ -25,13 +25,14 @@ pub(super) fn table<'r>() -> Table<'r, &'r PointRecord> {
         .whole(
             "blocks",
             "trials",
-            "Trials that the figures use; for an invalid point, all its trials.",
+            "Number of trials that the figures use; for an invalid point, the number of all its \
+             trials.",
             |row| Some(row.blocks as u64),
         )
         .whole(
             "left_out",
             "trials",
-            "Trials that the figures do not use.",
+            "Number of trials that the figures do not use.",
             |row| Some(row.left_out as u64),
         )
         .words(

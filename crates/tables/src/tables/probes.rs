@@ -49,7 +49,7 @@ pub(super) fn table<'r>() -> Table<'r, ProbeRow> {
         )
         .text(
             "place",
-            "Node or host, or a part of it; empty for the client.",
+            "Node or host, or a part of a node or host; empty for the client.",
             |row| Some(&row.series.place),
         )
         .text("probe", "Name of the probe.", |row| Some(&row.series.probe))

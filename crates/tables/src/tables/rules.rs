@@ -56,7 +56,7 @@ pub(super) fn table<'r>() -> Table<'r, RuleRow<'r>> {
         )
         .truth(
             "is_minimum",
-            "True if the limits are minima; other limits are maxima.",
+            "True if the limits are minima, false if they are maxima.",
             |row| row.number.map(|number| number.minimum),
         )
         .text("unit", "Unit of the value and the limits.", |row| {

@@ -65,7 +65,7 @@ fn interval<'r, R: 'r>(
         })
         .text(
             "phase",
-            "`load`, `warmup`, `measure`, `drain` or `verify`.",
+            "Phase of the trial: `load`, `warmup`, `measure`, `drain` or `verify`.",
             move |row| Some(&when(row).phase),
         )
 }

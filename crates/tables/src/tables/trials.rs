@@ -66,12 +66,14 @@ fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .words(
             "role",
-            "`probe`, `hold`, `expected`, `beside-…` or `endurance`.",
+            "Role in a search or long run: `probe`, `hold`, `expected`, `beside-…` or `endurance`.",
             |row| row.found.role.name(),
         )
-        .text("verdict", "`valid`, `suspect` or `invalid`.", |row| {
-            Some(row.found.verdict.name())
-        })
+        .text(
+            "verdict",
+            "Verdict: `valid`, `suspect` or `invalid`.",
+            |row| Some(row.found.verdict.name()),
+        )
         .words("reasons", "Reasons of the verdict, as sentences.", |row| {
             row.found.reasons.join(" ")
         })
@@ -214,21 +216,26 @@ fn first_reason<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
             "First quantity of that reason; `rules` contains all of them.",
             |row| row.number().map(|number| number.quantity.name()),
         )
-        .number("reason_value", "`reason_unit`", "Its value.", |row| {
-            row.number().map(|number| number.value)
-        })
+        .number(
+            "reason_value",
+            "`reason_unit`",
+            "Value of that quantity.",
+            |row| row.number().map(|number| number.value),
+        )
         .number(
             "reason_limit",
             "`reason_unit`",
-            "Its limit for a warning, or else for a failure.",
+            "Limit of that quantity for a warning, or else for a failure.",
             |row| row.number()?.limit,
         )
-        .text("reason_unit", "Unit of that value and limit.", |row| {
-            row.number().map(|number| number.unit.as_str())
-        })
+        .text(
+            "reason_unit",
+            "Unit of `reason_value` and `reason_limit`.",
+            |row| row.number().map(|number| number.unit.as_str()),
+        )
         .text(
             "reason_place",
-            "Its client, node or kind of operation; empty for the whole trial.",
+            "Client, node or kind of operation of that quantity; empty for the whole trial.",
             |row| row.number()?.place.as_deref(),
         )
 }

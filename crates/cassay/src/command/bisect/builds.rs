@@ -48,8 +48,11 @@ pub fn read(text: &str) -> Result<Vec<Build>> {
     } else {
         let versions = text.split(',').map(str::trim).filter(|one| !one.is_empty());
         let builds: Result<Vec<Build>> = versions.map(Build::from_version).collect();
-        builds
-            .with_context(|| format!("--builds {text} is neither a file nor a list of versions"))?
+        builds.with_context(|| {
+            format!(
+                "--builds {text} is neither a file nor a list of versions such as 5.0.6,5.0.7,5.0.8"
+            )
+        })?
     };
     ensure!(builds.len() >= 2, "a bisection needs at least two builds");
     for (at, build) in builds.iter().enumerate() {
@@ -108,7 +111,7 @@ fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     let over = study::flow(build);
     ensure!(
         over.contains(REVISION),
-        "{name}: `build` has no {REVISION}, so that all builds would be the same"
+        "{name}: `build` has no {REVISION}, so all builds would be the same"
     );
     let of_revision = |item: &Node| {
         let revision = item.text().with_context(|| format!("{name}: a revision must be text"))?;

@@ -101,7 +101,7 @@ pub const TEMPLATES: &[Template] = &[
     },
     Template {
         name: "compare",
-        what: "two sides that take turns: compressors, collectors, heaps, settings, versions",
+        what: "a comparison of two compressors, collectors, heaps, settings or versions",
         text: include_str!("templates/compare.yaml"),
         questions: &[
             // The question and the defaults depend on the target and on the first answer.
@@ -176,7 +176,7 @@ pub const TEMPLATES: &[Template] = &[
             ),
             ask(
                 "workload.keys.count",
-                "How many of its partitions should cassay sample?",
+                "How many partitions of the table should cassay sample?",
                 "10k",
             ),
             ask(

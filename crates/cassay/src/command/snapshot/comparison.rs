@@ -59,11 +59,11 @@ pub fn show_import(imported: &ImportResult, common: &Common) {
     }
     let mut data = format!("imported {}\n", imported.name);
     for (node, part) in &imported.parts {
-        data += &format!("  {node}: the part of {part}\n");
+        data += &format!("  {node}: the data of {part}\n");
     }
     for (part, same) in &imported.left_out {
         data += &format!(
-            "  the export omits the part of {part}, because {same} held the same ranges: rows that \
+            "  the export omits the data of {part}, because {same} had the same ranges: rows that \
              only {part} had are missing\n"
         );
     }
@@ -71,7 +71,7 @@ pub fn show_import(imported: &ImportResult, common: &Common) {
     terminal::data(&data);
     let name = &imported.name;
     terminal::say(&format!(
-        "`cassay snapshot restore {name}` loads it into its tables"
+        "`cassay snapshot restore {name}` loads the snapshot into its tables"
     ));
 }
 

@@ -42,7 +42,7 @@ pub fn run(args: &TwinArgs, common: &Common) -> Result<Exit> {
     write(args, &twin, common)?;
     if !sample.checked.is_empty() {
         terminal::say(&format!(
-            "note: {} has CHECK constraints on {}, which its twin does not have",
+            "note: {} has CHECK constraints on {}, which the twin does not have",
             args.table,
             sample.checked.join(", ")
         ));
@@ -79,7 +79,8 @@ fn write(args: &TwinArgs, twin: &Twin, common: &Common) -> Result<()> {
     }
     if !twin.without.is_empty() {
         terminal::say(&format!(
-            "note: the twin has no values in {}: the sample has none, or their type is unknown",
+            "note: the twin has no values in {}: the sample has no values there, or the type is \
+             unknown",
             twin.without.join(", ")
         ));
     }

@@ -133,7 +133,7 @@ fn texts(
     is_hashed: bool,
 ) -> Result<Flavours, RecipeMistake> {
     let Some(slots) = slots(weights) else {
-        let message = format!("{} finds no values with weights", call.name);
+        let message = format!("{} finds no value with a weight above 0", call.name);
         return Err(RecipeMistake::new(message, call.at));
     };
     let values = values.into_iter().map(|text| Val::Text(text.into()));

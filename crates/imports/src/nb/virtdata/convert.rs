@@ -397,7 +397,7 @@ fn clock(
 ) -> Flavours {
     let found = plain(given, &[Ty::Long], Ty::Long, &step)?;
     env.note(format!(
-        "{} returns the clock in NoSQLBench; so that you can repeat runs, here {what}",
+        "in NoSQLBench, {} returns the clock; here, {what}, so that you can repeat runs",
         call.name
     ));
     Some(found)

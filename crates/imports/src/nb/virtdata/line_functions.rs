@@ -164,7 +164,7 @@ fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, Recipe
         None => iot_data::words(),
     };
     if lines.is_empty() {
-        Err(RecipeMistake::new(format!("{file} has no line"), call.at))
+        Err(RecipeMistake::new(format!("{file} has no lines"), call.at))
     } else {
         Ok(lines)
     }

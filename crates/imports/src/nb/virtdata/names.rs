@@ -53,8 +53,8 @@ const REFUSED: &[(&[&str], &str)] = &[
             "HashedLinesToKeyValueString",
             "DirectoryLines",
         ],
-        "reads files in an unsupported way; HashedLineToString and HashedLineToStringList draw \
-         lines of a file",
+        "reads files in a way that cassay does not support; write HashedLineToString or \
+         HashedLineToStringList, which draw lines of a file",
     ),
 ];
 

@@ -34,7 +34,10 @@ impl Recipe {
         }
         flavours[0].retain(|variant| matches!(variant.input, Ty::Long | Ty::Object));
         if flavours[0].is_empty() {
-            let message = format!("{} does not take a cycle, which is a long", calls[0].name);
+            let message = format!(
+                "{} does not accept a cycle, which is a long, so it cannot be the first function",
+                calls[0].name
+            );
             return Err(RecipeMistake::new(message, calls[0].at));
         }
         let last = &calls[calls.len() - 1];
@@ -79,7 +82,7 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, RecipeMistake>
     if variants.is_empty() {
         let stated = |ty: Option<Ty>| ty.map_or("anything", Ty::name);
         let message = format!(
-            "{} has no flavour with these arguments from {} to {}",
+            "{} has no form with these arguments that converts {} to {}",
             call.name,
             stated(input),
             stated(output)

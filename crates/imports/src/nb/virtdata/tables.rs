@@ -38,7 +38,7 @@ pub(super) fn variants(
     };
     found.filter(|found| !found.is_empty()).ok_or_else(|| {
         let message = format!(
-            "{} does not take these {} arguments",
+            "{} does not accept these {} arguments",
             call.name,
             given.len()
         );

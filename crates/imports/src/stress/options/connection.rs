@@ -65,7 +65,7 @@ pub(crate) const MODE: [KnownParam; 15] = [
         "unprepared",
         ANY,
         "",
-        "Send the text of statements each time",
+        "Send the text of a statement with each request",
     ),
     new("user=", ANY, "", "User name"),
     new("password=", ANY, "", "Password"),
@@ -106,7 +106,7 @@ pub(crate) const MODE: [KnownParam; 15] = [
 
 pub(crate) const NODE: [KnownParam; 6] = [
     new("whitelist", ANY, "", "Contact only the listed nodes"),
-    new("file=", ANY, "", "File with a node per line"),
+    new("file=", ANY, "", "File with one node per line"),
     new(
         "datacenter=",
         ANY,

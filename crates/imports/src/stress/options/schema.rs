@@ -38,7 +38,7 @@ pub(crate) const SCHEMA: [KnownParam; 4] = [
         "compression=",
         1,
         "",
-        "Class that compresses tables; absent: not compressed",
+        "Class that compresses tables. Default: no compression",
     ),
 ];
 

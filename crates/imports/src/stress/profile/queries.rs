@@ -48,7 +48,7 @@ impl Reader<'_, '_> {
         let node = &entry.value;
         if node.entries().is_none() {
             let message = format!(
-                "query `{}` is a mapping, not {}",
+                "query `{}` must be a mapping, not {}",
                 entry.key,
                 node.describe()
             );
@@ -116,8 +116,9 @@ impl Reader<'_, '_> {
             let Some(cell) = column else {
                 let what = match marker {
                     Marker::Column(name) => format!("`{name}` is not a column of the table"),
-                    _ => "a marker is at a position at which no column determines its value"
-                        .to_owned(),
+                    _ => {
+                        "a marker is at a position where no column determines the value".to_owned()
+                    }
                 };
                 self.say(&node.place, what);
                 return None;
@@ -133,9 +134,11 @@ impl Reader<'_, '_> {
         Some(Query {
             name: String::new(),
             not_compared: (is_select && cells.is_none()).then_some(match (is_own, is_keyed) {
-                (false, _) => "they belong to another table or view, not to the profile's table",
-                (true, false) => "it does not restrict the whole partition key by `= ?`",
-                (true, true) => "it does not select plain columns",
+                (false, _) => {
+                    "the rows belong to another table or view, not to the profile's table"
+                }
+                (true, false) => "the query does not restrict the whole partition key by `= ?`",
+                (true, true) => "the query does not select plain columns",
             }),
             returned: cells,
             must_find: is_select && is_own && is_keyed && only_keys && whole,

@@ -178,7 +178,7 @@ fn a_mistake_has_its_place_in_the_file_and_a_correction() {
             "get:\n    cql: select * from t where k = ?\n    fields: samerow\n",
             "get: select * from t where k = ?\n",
             10,
-            "is a mapping",
+            "must be a mapping",
             "`get: {cql:",
         ),
     ] {

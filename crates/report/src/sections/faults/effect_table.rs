@@ -41,7 +41,8 @@ pub fn table(view: &RunView) -> Table {
     let alone = claims.iter().filter(is_alone).map(Subject::Claim);
     let title = published.filter(|_| !claims.is_empty()).map_or(String::new(), |published| {
         format!(
-            " Published: {}, on {}. The report quotes it for comparison, and does not judge it.",
+            " Published: {}, on {}. The report quotes the published figure for comparison, and \
+             does not judge it.",
             published.title, published.system
         )
     });

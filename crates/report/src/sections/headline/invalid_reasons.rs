@@ -23,7 +23,7 @@ const SHORT_WORDS: [(&str, &str); 21] = [
     ("V9", "The data was not at rest"),
     ("V10", "Compactions fell behind"),
     ("V19", "The target did not answer for some time"),
-    ("V12", "The window was not steady, or too short"),
+    ("V12", "The window was not steady, or it was too short"),
     ("V1", "The client sent requests late"),
     ("V7", "The counts of server and client differ"),
     ("V17", "Probes cost too much"),

@@ -30,7 +30,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
                 ..PlotAxis::default()
             },
             y: PlotAxis {
-                title: "times the throughput of one (95 %)".into(),
+                title: "times the throughput of one unit (95 %)".into(),
                 scale: AxisScale::FromZero,
                 ..PlotAxis::default()
             },

@@ -54,15 +54,21 @@ fn legend(searches: &[SearchRecord], is_band: bool) -> Vec<(ColorRole, String)> 
     let meanings = if is_band {
         [
             (ColorRole::Good, "between the limits"),
-            (ColorRole::GoodHollow, "between them despite other programs"),
-            (ColorRole::Bad, "not between them"),
+            (
+                ColorRole::GoodHollow,
+                "between the limits despite other programs",
+            ),
+            (ColorRole::Bad, "not between the limits"),
             (ColorRole::Muted, "no answer"),
         ]
     } else {
         [
             (ColorRole::Good, "within the limit"),
-            (ColorRole::GoodHollow, "within it despite other programs"),
-            (ColorRole::Bad, "beyond it"),
+            (
+                ColorRole::GoodHollow,
+                "within the limit despite other programs",
+            ),
+            (ColorRole::Bad, "beyond the limit"),
             (ColorRole::Muted, "no answer"),
         ]
     };

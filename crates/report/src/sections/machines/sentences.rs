@@ -44,7 +44,7 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec
     }
     if !by_core.is_empty() {
         return vec![format!(
-            "The client shares cores with {}, on other threads of them. {}",
+            "The client shares cores with {}, but uses other threads of these cores. {}",
             names(&by_core),
             avoided(&free(&seen.cores), "core", seen.cores.len())
         )];
@@ -113,7 +113,7 @@ pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if seen.numa_nodes.len() <= 1 {
         said.push(
-            "The machine has one NUMA node, so the cost of access to another is unknown."
+            "The machine has one NUMA node, so the cost of access to another NUMA node is unknown."
                 .to_owned(),
         );
     } else if seen.packages.len() == 1 {

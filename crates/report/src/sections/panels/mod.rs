@@ -144,8 +144,8 @@ pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
     if let Some([first, second]) = stretches.find_map(|series| series.values.first_chunk()) {
         format!(
             "Drawn from the trial's overview: the smallest and the largest value of each period of \
-             {:.0} s or more, so that no peak is lost. Areas are means. Sums reached at least \
-             their drawn extremes. trials/*/probes contains all values.",
+             {:.0} s or more, so that no peak is lost. Areas are means. The extremes of a sum were \
+             at least as large as drawn. trials/*/probes contains all values.",
             2.0 * (second.0 - first.0)
         )
     } else if thinned {

@@ -20,11 +20,11 @@ pub(super) const ADDRESSES: &[Field] = &[
             }
         })),
         "Reachable addresses of nodes that have other addresses in the cluster, as in containers \
-         or behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port is the node \
-         at any port. A value with a port is the node's CQL address. Other ports, such as those of \
-         agents, stay the same unless they have their own entries. cassay contacts nodes without \
-         an entry at their own addresses. With TLS, a certificate must contain the cluster's \
-         address of the node.",
+         or behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port applies to \
+         the node at any port. A value with a port is the CQL address of the node. Other ports, \
+         such as those of agents, stay the same unless they have their own entries. cassay \
+         contacts nodes without an entry at their own addresses. With TLS, a certificate must \
+         contain the cluster's address of the node.",
     ),
 ];
 
@@ -42,14 +42,14 @@ macro_rules! rows {
             optional(
                 concat!($at, ".sudo"),
                 Type::Bool(|$d, on| $host.sudo = Some(on)),
-                "Become root there with `sudo -n`, to inspect processes of other users, read their \
-                 logs, and stop and start them. Default: `false`.",
+                "Become root on the machine with `sudo -n`, to inspect processes of other users, \
+                 read their logs, and stop and start them. Default: `false`.",
             ),
             optional(
                 concat!($at, ".control"),
                 SECTION,
-                "Method of stopping and starting a node there. If several nodes run on one \
-                 machine, `{node}` in an argument is the node's address. The command line must \
+                "Method of stopping and starting a node on the machine. If several nodes run on \
+                 one machine, `{node}` in an argument is the node's address. The command line must \
                  allow it: `--allow restart`.",
             ),
             optional(
@@ -82,13 +82,15 @@ macro_rules! rows {
             optional(
                 concat!($at, ".logs"),
                 Type::Text(|$d, text| $host.logs = Some(text.into())),
-                "Folder with the logs of the nodes there, which cassay only reads. The run stores \
-                 log lines that appear during it, and takes garbage collection pauses from them.",
+                "Folder on the machine with the logs of the nodes, which cassay only reads. The \
+                 run stores log lines that appear during the run, and reads garbage collection \
+                 pauses from these lines.",
             ),
             optional(
                 concat!($at, ".data"),
                 Type::Text(|$d, text| $host.data = Some(text.into())),
-                "Folder with the data of the nodes there, whose disk settings cassay reads.",
+                "Folder on the machine with the data of the nodes. cassay reads the settings of \
+                 the disk of this folder.",
             ),
         ]
     };
@@ -115,14 +117,15 @@ pub(super) const HEAD: &[Field] = &[
     required(
         "target.attach.hosts.ssh.ssh",
         Type::Text(|d, text| d.attached.one().ssh = text.into()),
-        "Destination, in the same form as in the list.",
+        "Destination for ssh, in the same form as in a list of machines.",
     ),
     optional(
         "target.attach.hosts.ssh.address",
         Type::List(&Type::Text(|d, text| {
             d.attached.one().addresses.push(text.into())
         })),
-        "Addresses of its nodes, as the cluster knows them. Default: the machine's own addresses.",
+        "Addresses of the nodes on the machine, as the cluster knows them. Default: the machine's \
+         own addresses.",
     ),
 ];
 

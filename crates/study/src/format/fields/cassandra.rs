@@ -14,12 +14,12 @@ pub(super) const FIELDS: &[Field] = &[
         versions::DEFAULT.pinned,
         "Version of Apache Cassandra: a release such as `4.1.10`, or a line such as `4.1`, which \
          means its newest release whose digests this program has. Or, with `--trust`, your own \
-         build: one of these.",
+         build: exactly one of `home`, `tarball` and `build`.",
     ),
     optional(
         "target.local.cassandra.home",
         Type::Text(|d, text| d.own.home = Some(text.into())),
-        "Folder of an unpacked binary distribution, or of a source tree that was built.",
+        "Folder of an unpacked binary distribution, or folder of a source tree that was built.",
     ),
     optional(
         "target.local.cassandra.tarball",
@@ -52,8 +52,8 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.java",
         Type::Text(|d, text| d.local.java = Some(java(text))),
         "Java of the nodes: a major version such as `17`, which must be installed, or, with \
-         `--trust`, the folder of one. Default: 17 if it is installed, so that different lines run \
-         on the same Java; otherwise a version that Cassandra supports.",
+         `--trust`, the folder of a Java installation. Default: 17 if it is installed, so that \
+         different lines run on the same Java; otherwise a version that Cassandra supports.",
     ),
 ];
 

@@ -20,12 +20,12 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "client.kubernetes.context",
         Type::Text(|d, text| d.pods().context = Some(text.into())),
-        "Context of the kubectl configuration. Default: the current one.",
+        "Context of the kubectl configuration. Default: the current context.",
     ),
     optional(
         "client.kubernetes.namespace",
         Type::Text(|d, text| d.pods().namespace = Some(text.into())),
-        "Namespace, which must exist. Default: the context's.",
+        "Namespace, which must exist. Default: the namespace of the context.",
     ),
     required(
         "client.kubernetes.clients",
@@ -38,8 +38,9 @@ pub(super) const FIELDS: &[Field] = &[
             d.pods().millicpus = (n * 1000.0).round() as u32
         }),
         "2",
-        "CPUs of each pod, as request and limit, so that its class is Guaranteed; one worker per \
-         whole CPU. Only whole CPUs can be exclusive, with the kubelet's static CPU manager.",
+        "Number of CPUs of each pod, as request and limit, so that the class of the pod is \
+         Guaranteed. Each pod has one worker per whole CPU. Only whole CPUs can be exclusive, with \
+         the kubelet's static CPU manager.",
     ),
     with(
         "client.kubernetes.memory",
@@ -50,8 +51,9 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "client.kubernetes.image",
         Type::Text(|d, text| d.pods().image = text.into()),
-        "Image of the pods. It needs `sh`, `head` and `chmod`; cassay copies itself into it. The \
-         image of the cluster's Cassandra is already on its nodes.",
+        "Image of the pods. The image must contain `sh`, `head` and `chmod`; cassay copies itself \
+         into the pods. If Cassandra runs in the same Kubernetes cluster, its nodes already have \
+         Cassandra's image.",
     ),
     with(
         "client.kubernetes.one_per_node",

@@ -42,23 +42,23 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.where",
         SECTION,
         "{}",
-        "Place of the fault. Default: a random node, or a random host for kinds that hit hosts. \
-         Kinds that affect all nodes one after the other have no place.",
+        "Target of the fault. Default: a random node, or a random host for kinds that hit hosts. \
+         Kinds that affect all nodes one after the other have no target.",
     ),
     optional(
         "faults.where.node",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().on = FaultWhere::Node(index(n))
         }),
-        "Number of the node, from 1; for kinds that hit hosts, its host. Nodes that cassay did not \
-         start are numbered by their contact points.",
+        "Number of the node, from 1. Kinds that hit hosts hit the host of the node. Nodes that \
+         cassay did not start are numbered by their contact points.",
     ),
     optional(
         "faults.where.host",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().on = FaultWhere::Host(index(n))
         }),
-        "Number of the host, from 1; for kinds that hit nodes, its first node.",
+        "Number of the host, from 1. Kinds that hit nodes hit the first node of the host.",
     ),
     optional(
         "faults.where.hosts",
@@ -66,14 +66,15 @@ pub(super) const FIELDS: &[Field] = &[
             d.fault().host(index(n))
         })),
         "Numbers of hosts. Kinds that cut hosts off from others cut off all of them. For other \
-         kinds, they are candidates for a random choice.",
+         kinds, the hosts are candidates for a random choice.",
     ),
     optional(
         "faults.where.from",
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().from.push(index(n));
         })),
-        "Hosts from which to cut them off. Default: all other hosts.",
+        "Numbers of the hosts from which the fault cuts off the hosts of `hosts`. Default: all \
+         other hosts.",
     ),
     optional(
         "faults.where.role",
@@ -92,14 +93,14 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.for",
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().for_ns = Some(ns)),
         "Duration, after which cassay heals the fault. Instantaneous kinds have no duration. For \
-         kinds that perform a task, it is the time limit: cassay stops a task that takes longer. \
-         Some kinds take time to inject: a rolling change, a snapshot, a clock, a new node, an \
-         upgrade with a rollback. Their duration begins when they are in effect.",
+         kinds that perform a task, this value is the time limit: cassay stops a task that takes \
+         longer. Some kinds take time to inject: a rolling change, a snapshot, a clock, a new \
+         node, an upgrade with a rollback. Their duration begins when they are in effect.",
     ),
     optional(
         "faults.until",
         choice!(|d| d.fault().for_ns; "end" => None),
-        "Instead of `for`: until the window ends.",
+        "With `end`, the fault lasts until the window ends. Replaces `for`.",
     ),
     optional(
         "faults.every",
@@ -231,7 +232,7 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.ha",
         SECTION,
         "Start the nodes of a stopped host on another host, with their volumes. Not available for \
-         remote machines (`target.local.machines`), whose disks are their own.",
+         remote machines (`target.local.machines`), because each machine has its own disks.",
     ),
     optional(
         "faults.ha.restart_on",
@@ -241,13 +242,14 @@ pub(super) const FIELDS: &[Field] = &[
                 d.fault().options.ha_on = Some(index(n));
             }),
         ),
-        "Number of that host, from 1. Default: `other-host`, the next host.",
+        "Number of the host on which the nodes start, from 1. Default: `other-host`, the next \
+         host.",
     ),
     required(
         "faults.ha.after",
         Type::Duration(S, DAY, |d, ns| {
             d.fault().options.ha_after = Some(Duration::from_nanos(ns));
         }),
-        "Delay until the nodes start there.",
+        "Delay until the nodes start on the other host.",
     ),
 ];

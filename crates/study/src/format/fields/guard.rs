@@ -36,14 +36,15 @@ pub const FIELDS: &[Field] = &[
         "guard.error_rate",
         Type::Share(0.0, 1.0, |d, n| d.guard.limits.error_rate = n),
         "1%",
-        "Upper limit of a second's failed operations, as a share; at least two must fail.",
+        "Upper limit of a second's failed operations, as a share; at least two operations must \
+         fail.",
     ),
     with(
         "guard.rise",
         Type::Duration(0, RISE_MAX, |d, ns| d.guard.rise_ns = ns),
         "10s",
         "Ramp-up time from no load to full load: of a rate to its value, of a closed loop to all \
-         operations in flight. It is part of the warm-up, which is extended if it is shorter. An \
-         imported command line without a warm-up has no ramp.",
+         operations in flight. The ramp is part of the warm-up. cassay extends a warm-up that is \
+         shorter than the ramp. An imported command line without a warm-up has no ramp.",
     ),
 ];

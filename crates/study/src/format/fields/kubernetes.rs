@@ -15,17 +15,18 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes.context",
         Type::Text(|d, text| d.attached_kubernetes.context = Some(text.into())),
-        "Context of the kubectl configuration. Default: the current one.",
+        "Context of the kubectl configuration. Default: the current context.",
     ),
     optional(
         "target.attach.kubernetes.namespace",
         Type::Text(|d, text| d.attached_kubernetes.namespace = Some(text.into())),
-        "Namespace. Default: the context's.",
+        "Namespace. Default: the namespace of the context.",
     ),
     optional(
         "target.attach.kubernetes.k8ssandra",
         Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::K8ssandra(text.into()))),
-        "Name of a K8ssandraCluster: all of its data centers in that namespace.",
+        "Name of a K8ssandraCluster. The target consists of all of its data centers in the \
+         namespace.",
     ),
     optional(
         "target.attach.kubernetes.cass_operator",
@@ -63,9 +64,10 @@ pub(super) const FIELDS: &[Field] = &[
                 d.pod_agents();
             }),
         ),
-        "Start this program in the nodes' containers with `exec`. It reads processes, container \
-         usage and garbage collection logs, and pauses nodes if `--allow signal` permits it. The \
-         program ends with the run. Default: cassay starts no program there and uses only CQL.",
+        "Start this program in the nodes' containers with `exec`. The program reads processes, \
+         container usage and garbage collection logs, and pauses nodes if `--allow signal` permits \
+         it. The program ends with the run. Default: cassay starts no program there and uses only \
+         CQL.",
     ),
     optional(
         "target.attach.kubernetes.agents.container",

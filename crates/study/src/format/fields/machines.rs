@@ -39,8 +39,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.machines.price_per_hour",
         Type::Number(1e-6, 1e9, |d, n| d.price_of_host(n)),
-        "Price of the machine per hour. If all used machines have a price, their sum is the \
-         target's price, unless `price_per_hour` is set.",
+        "Price of the machine per hour. If all used machines have a price, the sum of the prices \
+         is the price of the target, unless `price_per_hour` is set.",
     ),
     optional(
         "target.local.machines.nodes",
@@ -52,12 +52,12 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.machines.sudo",
         Type::Bool(|d, is| d.host().sudo = is),
         "false",
-        "Become root there with `sudo -n`. Limits, volumes and most faults require this.",
+        "Become root on the machine with `sudo -n`. Limits, volumes and most faults require this.",
     ),
     optional(
         "target.local.machines.address",
         Type::Text(|d, text| d.host().address = text.parse().ok()),
-        "IPv4 address at which clients and the other machines reach its nodes. Default: the \
-         address of its sshd.",
+        "IPv4 address at which clients and the other machines reach the nodes of the machine. \
+         Default: the address of its sshd.",
     ),
 ];

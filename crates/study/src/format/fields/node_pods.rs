@@ -17,18 +17,18 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.pods.context",
         Type::Text(|d, text| d.node_pods().context = Some(text.into())),
-        "Context of the kubectl configuration. Default: the current one.",
+        "Context of the kubectl configuration. Default: the current context.",
     ),
     optional(
         "target.local.pods.namespace",
         Type::Text(|d, text| d.node_pods().namespace = Some(text.into())),
-        "Namespace, which must exist. Default: the context's.",
+        "Namespace, which must exist. Default: the namespace of the context.",
     ),
     required(
         "target.local.pods.image",
         Type::Text(|d, text| d.node_pods().image = text.into()),
-        "Image of the pods. It needs `sh`, `head`, `chmod` and a Java that Cassandra supports; \
-         Cassandra's own image contains them.",
+        "Image of the pods. The image must contain `sh`, `head`, `chmod` and a Java that Cassandra \
+         supports, as Cassandra's own image does.",
     ),
     with(
         "target.local.pods.cpus",
@@ -36,7 +36,8 @@ pub(super) const FIELDS: &[Field] = &[
             d.node_pods().millicpus = (n * 1000.0).round() as u32
         }),
         "2",
-        "CPUs of each pod, as request and limit, so that its class is Guaranteed.",
+        "Number of CPUs of each pod, as request and limit, so that the class of the pod is \
+         Guaranteed.",
     ),
     with(
         "target.local.pods.memory",
@@ -51,12 +52,13 @@ pub(super) const FIELDS: &[Field] = &[
             d.node_pods().volume_bytes = Some(n)
         }),
         "Size of each pod's volume, claimed from a storage class. Default: a folder on the disk of \
-         its node, deleted with the pod.",
+         the pod's node, deleted with the pod.",
     ),
     optional(
         "target.local.pods.storage_class",
         Type::Text(|d, text| d.node_pods().storage_class = Some(text.into())),
-        "Storage class of the volumes: local or remote storage. Default: the cluster's.",
+        "Storage class of the volumes: local or remote storage. Default: the default class of the \
+         cluster.",
     ),
     with(
         "target.local.pods.one_per_node",

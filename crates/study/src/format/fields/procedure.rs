@@ -42,7 +42,7 @@ pub(super) const FIELDS: &[Field] = &[
                 d.range = Some(Range::new(THREADS_MAX, |n| Point::Threads(n as u32)))
             }),
         ),
-        "Operations in flight, closed loop: a list or a range.",
+        "Number of operations in flight, in a closed loop: a list or a range.",
     ),
     required(
         "procedure.sweep.threads.from",
@@ -52,17 +52,17 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep.threads.step",
         Type::Count(1, THREADS_MAX, |d, n| d.range().step = Some(n)),
-        "Difference between points; this or `factor`.",
+        "Difference between consecutive points. Set either this key or `factor`.",
     ),
     optional(
         "procedure.sweep.threads.factor",
         Type::Number(1.01, 1000.0, |d, n| d.range().factor = Some(n)),
-        "Ratio between points; this or `step`.",
+        "Ratio between consecutive points. Set either this key or `step`.",
     ),
     optional(
         "procedure.sweep.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Last point, of at most 32; optional with `until`.",
+        "Last point of a range of at most 32 points. Optional with `until`.",
     ),
     optional(
         "procedure.sweep.rate",
@@ -72,7 +72,7 @@ pub(super) const FIELDS: &[Field] = &[
             })),
             &Type::Section(|d| d.range = Some(Range::new(RATE_MAX, Point::Rate))),
         ),
-        "Operations per second, open loop: a list or a range.",
+        "Operations per second, in an open loop: a list or a range.",
     ),
     required(
         "procedure.sweep.rate.from",
@@ -82,17 +82,17 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep.rate.step",
         Type::Count(1, RATE_MAX, |d, n| d.range().step = Some(n)),
-        "Difference between points; this or `factor`.",
+        "Difference between consecutive points. Set either this key or `factor`.",
     ),
     optional(
         "procedure.sweep.rate.factor",
         Type::Number(1.01, 1000.0, |d, n| d.range().factor = Some(n)),
-        "Ratio between points; this or `step`.",
+        "Ratio between consecutive points. Set either this key or `step`.",
     ),
     optional(
         "procedure.sweep.rate.to",
         Type::Count(1, RATE_MAX, |d, n| d.range().to = Some(n)),
-        "Last point, of at most 32; optional with `until`.",
+        "Last point of a range of at most 32 points. Optional with `until`.",
     ),
     optional(
         "procedure.sweep.until",
@@ -114,13 +114,13 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.band",
         Type::Section(|d| d.procedure = Some(Draft::band)),
-        "Changes the threads in steps, then by bisection, until p99 latency is within a band. For \
-         each variant, in each block.",
+        "Changes the threads in steps, then by bisection, until p99 latency is within a band. \
+         cassay does this for each variant, in each block.",
     ),
     required(
         "procedure.band.threads",
         THREADS,
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     required(
         "procedure.band.threads.from",
@@ -130,7 +130,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.band.threads.step",
         Type::Count(1, THREADS_MAX, |d, n| d.range().step = Some(n)),
-        "Step up or down.",
+        "Number of threads to add or remove in a step.",
     ),
     required(
         "procedure.band.threads.to",
@@ -145,7 +145,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.band.expected",
         EXPECTED,
-        "Afterwards, measure at this share of the result, such as 0.7: the expected load.",
+        "After the search, measure at this share of the result, such as 0.7: the expected load.",
     ),
     optional(
         "procedure.peak",
@@ -159,12 +159,12 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.peak.rate",
         RATES,
-        "Operations per second, open loop.",
+        "Operations per second, in an open loop.",
     ),
     required(
         "procedure.peak.rate.from",
         Type::Count(1, RATE_MAX, |d, n| d.range().from = Some(n)),
-        "First point; halved up to five times if it is too high.",
+        "First point. The search halves it up to five times if it is too high.",
     ),
     required(
         "procedure.peak.rate.to",
@@ -174,12 +174,12 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.peak.threads",
         THREADS,
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     required(
         "procedure.peak.threads.from",
         Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point; halved up to five times if it is too high.",
+        "First point. The search halves it up to five times if it is too high.",
     ),
     required(
         "procedure.peak.threads.to",
@@ -216,7 +216,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.peak.expected",
         EXPECTED,
-        "Afterwards, measure at this share of the result, such as 0.7: the expected load.",
+        "After the search, measure at this share of the result, such as 0.7: the expected load.",
     ),
     optional(
         "procedure.latency_target",
@@ -228,12 +228,12 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.latency_target.threads",
         THREADS,
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     required(
         "procedure.latency_target.threads.from",
         Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point; halved down to 1 if it is too high.",
+        "First point. The search halves it, down to 1, if it is too high.",
     ),
     required(
         "procedure.latency_target.threads.to",
@@ -264,7 +264,7 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.latency_target.pending_compactions",
         Type::Count(0, 1_000_000, |d, n| d.bound.pending = Some(n)),
         "Upper limit of pending compactions at the end of a trial, on all nodes together. Without \
-         it, their number must not grow.",
+         this key, the number of pending compactions must not grow.",
     ),
     with(
         "procedure.latency_target.errors",
@@ -276,7 +276,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.latency_target.expected",
         EXPECTED,
-        "Afterwards, measure at this share of the result, such as 0.7: the expected load.",
+        "After the search, measure at this share of the result, such as 0.7: the expected load.",
     ),
     optional(
         "procedure.endurance",
@@ -291,12 +291,12 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, THREADS_MAX, |d, n| {
             d.points = vec![Point::Threads(n as u32)]
         }),
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     optional(
         "procedure.endurance.rate",
         Type::Count(1, RATE_MAX, |d, n| d.points = vec![Point::Rate(n)]),
-        "Operations per second, open loop.",
+        "Operations per second, in an open loop.",
     ),
     required(
         "procedure.endurance.for",
@@ -315,8 +315,8 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Share(0.001, 0.5, |d, share| d.within = share),
         "4%",
         "Maximum difference of throughput, as a share, that cassay ignores: from the start to the \
-         end of the long window, and between windows of the load. For latency, it is at least 10 \
-         %.",
+         end of the long window, and between windows of the load. For latency, the ignored \
+         difference is at least 10 %.",
     ),
     optional(
         "procedure.scale_up",
@@ -342,7 +342,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Count(1, 4096, |d, n| {
             d.scale_up().counts.push(n as u32)
         })),
-        "Numbers of units: `[1, 2, 4, 8]`. The first is the baseline.",
+        "Numbers of units: `[1, 2, 4, 8]`. The first number is the baseline.",
     ),
     with(
         "procedure.scale_up.instances",
@@ -357,8 +357,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.scale_up.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.scale_up().p99_bound_ms = Some(n)),
-        "For a sweep: only points within this upper limit of p99 latency count, ms. A `peak` has \
-         its own limits.",
+        "Upper limit of p99 latency for a sweep, ms. Points above this limit do not count. A \
+         `peak` has its own limits.",
     ),
     optional(
         "procedure.grid",
@@ -372,14 +372,14 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Count(1, THREADS_MAX, |d, n| {
             d.points.push(Point::Threads(n as u32))
         })),
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     optional(
         "procedure.grid.rate",
         Type::List(&Type::Count(1, RATE_MAX, |d, n| {
             d.points.push(Point::Rate(n))
         })),
-        "Operations per second, open loop.",
+        "Operations per second, in an open loop.",
     ),
     optional(
         "procedure.grid.consistency",
@@ -413,7 +413,7 @@ pub(super) const FIELDS: &[Field] = &[
             let payload = ("payload".to_owned(), Tree::Bytes(n));
             d.workload.params.push(payload)
         })),
-        "Total size of a row's columns, bytes, for workloads with a parameter for it: `kv`, \
+        "Total size of a row's columns, bytes, for workloads with a parameter for this size: `kv`, \
          `standard1`.",
     ),
     optional(
@@ -433,12 +433,12 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, THREADS_MAX, |d, n| {
             d.points = vec![Point::Threads(n as u32)]
         }),
-        "Operations in flight, closed loop.",
+        "Number of operations in flight, in a closed loop.",
     ),
     optional(
         "procedure.fixed.rate",
         Type::Count(1, RATE_MAX, |d, n| d.points = vec![Point::Rate(n)]),
-        "Operations per second, open loop.",
+        "Operations per second, in an open loop.",
     ),
     with(
         "procedure.arrival",

@@ -47,7 +47,7 @@ pub(super) const FIELDS: &[Field] = &[
         "workload.recorded.from",
         Type::Duration(0, 365 * DAY, |d, ns| d.recorded().from_ns = ns),
         "0s",
-        "Start, counted from the first record.",
+        "Start of the replayed part, counted from the first record.",
     ),
     optional(
         "workload.recorded.for",
@@ -60,13 +60,13 @@ pub(super) const FIELDS: &[Field] = &[
             d.recorded().memory_bytes = bytes
         }),
         "2GiB",
-        "Memory for operations and values. cassay omits and counts operations at the end that do \
-         not fit.",
+        "Memory for operations and values. cassay omits operations at the end that do not fit, and \
+         counts them.",
     ),
     optional(
         "workload.recorded.schema",
         Type::Text(|d, text| d.recorded().schema = Some(text.into())),
         "File in the study's folder, or below it, with the statements that create keyspace and \
-         tables, as from cqlsh's DESCRIBE KEYSPACE. Default: they already exist.",
+         tables, as from cqlsh's DESCRIBE KEYSPACE. Default: keyspace and tables already exist.",
     ),
 ];

@@ -10,12 +10,17 @@ const LEAST: u64 = BLOCKS_LEAST as u64;
 const MOST: u64 = BLOCKS_MOST as u64;
 
 pub(super) const FIELDS: &[Field] = &[
-    with("repeat", SECTION, "{}", "Repetitions, for error bars."),
+    with(
+        "repeat",
+        SECTION,
+        "{}",
+        "Repetitions of the measurement, for confidence intervals.",
+    ),
     with(
         "repeat.blocks",
         Type::Count(1, 1000, |d, n| d.repeat.blocks = n as usize),
         "1",
-        "Number of times that every point of every variant is measured.",
+        "Number of blocks. Each block measures every point of every variant once.",
     ),
     with(
         "repeat.until",
@@ -29,7 +34,7 @@ pub(super) const FIELDS: &[Field] = &[
         "repeat.min",
         Type::Count(LEAST, MOST, |d, n| d.blocks_min = n as usize),
         "4",
-        "Blocks before the first look, with `until: answered`.",
+        "Number of blocks before the first look, with `until: answered`.",
     ),
     with(
         "repeat.max",
@@ -44,7 +49,7 @@ pub(super) const FIELDS: &[Field] = &[
             "p50" => Some(PrimaryMetric::Named("latency_ms.p50")),
             "p99" => Some(PrimaryMetric::Named("latency_ms.p99"))
         ),
-        "Metric of the primary comparison; the same as `primary.metric`.",
+        "Metric of the primary comparison: a short form of `primary.metric`.",
     ),
     optional(
         "repeat.detect",

@@ -52,8 +52,8 @@ pub const FIELDS: &[Field] = &[
         "require.ratio",
         Type::Share(0.01, 100.0, |d, n| d.require.ratio = Some(n)),
         "Lower limit of each contender's performance relative to the baseline, in the primary \
-         comparison: `0.97` is at most 3 % worse. For throughput it is contender ÷ baseline, for \
-         latency baseline ÷ contender.",
+         comparison: `0.97` is at most 3 % worse. The ratio is contender ÷ baseline for \
+         throughput, and baseline ÷ contender for latency.",
     ),
     optional(
         "require.not_worse_than",
@@ -91,7 +91,8 @@ pub const FIELDS: &[Field] = &[
         ]),
         "estimate",
         "Treatment of an untold requirement, whose interval contains the limit or is missing. With \
-         `pass`, it passes with a warning. With `miss`, the run misses it. With `estimate`, the \
-         run misses it if the value itself exceeds the limit; otherwise it passes with a warning.",
+         `pass`, the requirement passes with a warning. With `miss`, the run misses the \
+         requirement. With `estimate`, the run misses the requirement if the value itself exceeds \
+         the limit; otherwise it passes with a warning.",
     ),
 ];

@@ -12,7 +12,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "target",
         SECTION,
-        "System under test: exactly one of these.",
+        "System under test: exactly one of `local`, `attach` and `null`.",
     ),
     // A local target.
     optional(
@@ -82,20 +82,21 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Bytes(512 << 20, 64 << 40, |d, n| {
             d.hosts.host.memory_bytes = Some(n)
         }),
-        "Memory of its processes, including their page cache.",
+        "Memory of the host's processes, including their page cache.",
     ),
     optional(
         "target.local.host.volume",
         Type::Bytes(256 << 20, 256 << 40, |d, n| {
             d.hosts.host.volume_bytes = Some(n)
         }),
-        "Size of its data volume, a separate file system that takes space on this machine's disk \
-         as it fills. Default: the data is on this machine's file system.",
+        "Size of the host's data volume, a separate file system that takes space on this machine's \
+         disk as it fills. Default: the data is on this machine's file system.",
     ),
     optional(
         "target.local.host.disk",
         SECTION,
-        "Limits of its data volume per second, for all nodes of the host together. Needs `volume`.",
+        "Limits per second of the host's data volume, for all nodes of the host together. Needs \
+         `volume`.",
     ),
     optional(
         "target.local.host.disk.read_iops",
@@ -128,7 +129,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.host.link",
         SECTION,
-        "Its link to the other hosts and to the client, with equal limits in both directions.",
+        "Link of the host to the other hosts and to the client, with equal limits in both \
+         directions.",
     ),
     optional(
         "target.local.host.link.rate",
@@ -192,7 +194,7 @@ pub(super) const FIELDS: &[Field] = &[
             d.local.start_timeout = Duration::from_nanos(ns)
         }),
         "3m",
-        "Time limit until a node answers CQL.",
+        "Maximum time until a node answers CQL.",
     ),
     with(
         "target.local.authentication",
@@ -218,7 +220,8 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Text(|d, text| {
             d.attach.contact_points.push(text.into())
         })),
-        "Addresses: `host` or `host:port`. Required, except with `kubernetes` or a bundle.",
+        "Addresses of nodes: `host` or `host:port`. Required, except with `kubernetes` or a \
+         bundle.",
     ),
     optional(
         "target.attach.user",
@@ -353,16 +356,17 @@ pub(super) const FIELDS: &[Field] = &[
             d.command().see.words.push(text.into())
         })),
         "Program that checks the fault, called repeatedly. It exits with 0 if the fault is present \
-         and with 1 if it is absent. Any other code, or more than 5 s, means that it could not \
-         check. cassay injects the fault only after this program reported it absent.",
+         and with 1 if it is absent. Any other code, or more than 5 s, means that the program \
+         could not check. cassay injects the fault only after this program reported it absent.",
     ),
     required(
         "target.attach.faults.heal",
         Type::List(&Type::Text(|d, text| {
             d.command().heal.words.push(text.into())
         })),
-        "Program that heals the fault. It exits with 0 when done, within one minute. It also runs \
-         if `inject` may have been incomplete, possibly twice, and after cassay was killed.",
+        "Program that heals the fault. It exits with 0 when done, within one minute. cassay also \
+         runs this program if `inject` may have been incomplete, possibly twice, and after cassay \
+         was killed.",
     ),
     with(
         "target.attach.faults.within",
@@ -476,7 +480,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Duration(S, 30 * DAY, |d, ns| {
             d.null.drift.get_or_insert_default().over = Duration::from_nanos(ns)
         }),
-        "Time until the capacity reaches that share.",
+        "Time until the capacity reaches the share in `to`.",
     ),
     optional(
         "target.null.errors",

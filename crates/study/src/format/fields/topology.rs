@@ -27,9 +27,9 @@ pub(super) const FIELDS: &[Field] = &[
          `one-socket-per-vcpu`, nodes run as in a guest with one socket per vCPU. Threads then run \
          anywhere, memory is interleaved over all NUMA nodes, and the JVM counts its assigned \
          CPUs. With `auto`, each node runs on the NUMA nodes that the planner assigns, with local \
-         memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With the last \
-         two, the client gets the remaining CPUs, in a separate L3 group if possible. cassay \
-         verifies the placement of every thread.",
+         memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With `auto` \
+         and `pinned`, the client gets the remaining CPUs, in a separate L3 group if possible. \
+         cassay verifies the placement of every thread.",
     ),
     with(
         "target.local.topology.placing",
@@ -38,13 +38,13 @@ pub(super) const FIELDS: &[Field] = &[
             "auto" => Placing::Auto, "pinned" => Placing::Pinned
         ),
         "pinned",
-        "One of these placements.",
+        "Placement, as described for `target.local.topology`.",
     ),
     optional(
         "target.local.topology.cpus",
         Type::Count(1, 4096, |d, n| d.local.topology.cpus = Some(n as u32)),
-        "CPUs of each node. Default: an equal share of the CPUs for nodes, in whole cores if each \
-         node gets at least one.",
+        "Number of CPUs of each node. Default: an equal share of the CPUs for nodes, in whole \
+         cores if each node gets at least one.",
     ),
     optional(
         "target.local.topology.units",
@@ -81,9 +81,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.topology.client",
         Type::Count(1, 4096, |d, n| d.local.topology.client = Some(n as u32)),
-        "CPUs reserved for the client, in whole cores, before nodes are placed. Nodes without a \
-         placement do not use them either. Default: with `cpus` or `count`, the remaining CPUs. \
-         Otherwise an L3 group if the machine has four, or a quarter of its cores. With \
-         `none` and `one-socket-per-vcpu`, cassay reserves no CPUs.",
+        "Number of CPUs to reserve for the client, in whole cores, before cassay places nodes. \
+         Nodes without a placement do not use them either. Default: with `cpus` or `count`, the \
+         remaining CPUs. Otherwise an L3 group if the machine has four, or a quarter of its cores. \
+         With `none` and `one-socket-per-vcpu`, cassay reserves no CPUs.",
     ),
 ];

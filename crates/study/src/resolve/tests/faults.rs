@@ -119,13 +119,13 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
             s.yaml:11:69: node-restart is instantaneous and has no duration
               hint: remove `for`
             s.yaml:12:21: node-kill lasts until cassay heals it: `faults.for` is missing
-              hint: add it, or `until: end`
+              hint: add `for`, or `until: end`
             s.yaml:12:38: `faults.cpus` does not apply to node-kill
               hint: remove it
             s.yaml:13:5: `faults.at` is missing
-              hint: it means: Start, counted from the start of the measured window.
+              hint: the key means: Start, counted from the start of the measured window.
             s.yaml:13:12: node-pause lasts until cassay heals it: `faults.for` is missing
-              hint: add it, or `until: end`
+              hint: add `for`, or `until: end`
         "#]],
     );
     let text = broken(
@@ -253,7 +253,7 @@ fn fault_programs_of_an_owner_need_trust_first() {
         &bad,
         &trusted(),
         expect![[r#"
-        s.yaml:8:7: `target.attach.faults.node-kill`: a built-in fault has this name
+        s.yaml:8:7: `target.attach.faults.node-kill`: a built-in fault has this name: use another
         s.yaml:13:47: `faults.where.node` is 3, but the target has 2 nodes
           hint: numbers start at 1
         s.yaml:14:20: `faults.kind` is `node-pause`; it must be one of pull-cable, node-kill
@@ -358,12 +358,12 @@ fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
         s.yaml:8:44: rolling-restart affects all nodes, one after the other
           hint: remove `where`
         s.yaml:9:21: rolling-restart performs a task: its time limit `faults.for` is missing
-          hint: add it, or `until: end`
+          hint: add `for`, or `until: end`
         s.yaml:10:65: `faults.yaml` does not apply to node-pause
           hint: remove it
         s.yaml:11:64: cassay cannot change num_tokens: the nodes already have tokens
           hint: remove it
-        s.yaml:12:21: `faults.yaml` is missing, which rolling-change needs
+        s.yaml:12:21: `faults.yaml` is missing, but rolling-change requires it
     "#]],
     );
     let text = broken(

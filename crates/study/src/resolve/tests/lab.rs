@@ -126,7 +126,7 @@ fn mistakes_about_hosts_are_said() {
         (
             "local: {nodes: 4, hosts: 3}",
             "",
-            "`target.local.nodes` is 4, but the hosts have room for 3",
+            "`target.local.nodes` is 4, but the number of nodes on all hosts is 3",
         ),
         (
             "local: {nodes: 3, host: {memory: 3GiB}}",
@@ -365,7 +365,7 @@ fn a_load_that_overfills_the_volumes_is_foreseen() {
     for part in [
         "20M rows",
         "on each host",
-        "its volume is 1GiB",
+        "the volume of a host is 1GiB",
         "`target.local.host.volume`",
     ] {
         assert!(said[0].contains(part), "{part}: {said:?}");

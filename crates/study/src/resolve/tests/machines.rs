@@ -99,7 +99,7 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
         --set:1:79: `target.local.machines.ssh`: db1 is duplicated
           hint: name each machine once; `nodes_per_host: 2` puts two nodes on each machine
         --set:1:108: `target.local.machines.address`: "db1" is not an IPv4 address
-          hint: write the address at which this machine and the others reach it: 10.0.0.7
+          hint: write the address at which this machine and the other machines reach it: 10.0.0.7
     "#]],
     );
 }
@@ -170,7 +170,10 @@ fn machines_of_several_kinds_say_how_many_nodes_they_take() {
         "{said}"
     );
     let said = refused("{local: {hosts: 2, nodes: 2}}");
-    assert!(said.contains("the hosts have room for 4"), "{said}");
+    assert!(
+        said.contains("the number of nodes on all hosts is 4"),
+        "{said}"
+    );
     let said = refused("{local: {hosts: 2, host: {memory: 4GiB}}}");
     assert!(said.contains("3 nodes with 1GiB of heap"), "{said}");
 }
@@ -183,5 +186,8 @@ fn a_machines_number_of_nodes_counts_in_any_form() {
     named.inputs.insert("lab.yaml".to_owned(), kinds);
     let two = study("{local: {hosts: 2, nodes: 2}}");
     let refused = resolve("s.yaml", &two, &named).unwrap_err().to_string();
-    assert!(refused.contains("the hosts have room for 4"), "{refused}");
+    assert!(
+        refused.contains("the number of nodes on all hosts is 4"),
+        "{refused}"
+    );
 }

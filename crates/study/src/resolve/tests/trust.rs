@@ -28,11 +28,11 @@ fn resolved(text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
 const HOSTILE: &[(&str, &str)] = &[
     (
         "target: {local: {jvm: ['-XX:OnOutOfMemoryError=touch /tmp/x']}}",
-        "cassay does not know `-XX:OnOutOfMemoryError`",
+        "cassay does not consider `-XX:OnOutOfMemoryError`",
     ),
     (
         "target: {local: {jvm: '-javaagent:x.jar'}}",
-        "cassay does not know `-javaagent:x.jar`",
+        "cassay does not consider `-javaagent:x.jar`",
     ),
     (
         "target: {local: {yaml: {audit_logging_options: {archive_command: sh}}}}",
@@ -40,11 +40,11 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "target: {local: {}}\nphases: {measure: {target: {local: {jvm: [-Xrunjdwp]}}}}",
-        "cassay does not know `-Xrunjdwp`",
+        "cassay does not consider `-Xrunjdwp`",
     ),
     (
         "target: {local: {}}\nvariants: {a: {}, b: {target: {local: {jvm: ['@args']}}}}",
-        "cassay does not know `@args`",
+        "cassay does not consider `@args`",
     ),
     (
         "target: {local: {}}\nscales: {big: {target.local.yaml: {role_manager: x.Y}}}",
@@ -73,11 +73,11 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "target: {attach: {contact_points: h, user: u, password: {env: AWS_SECRET}}}",
-        "the variable AWS_SECRET of your environment",
+        "your environment variable AWS_SECRET",
     ),
     (
         "target: {attach: {contact_points: h, jolokia: {user: u, password: {env: A}}}}",
-        "`target.attach.jolokia.password` is the variable A",
+        "`target.attach.jolokia.password` is your environment variable A",
     ),
     (
         "target: {attach: {contact_points: h, tls: {ca: /etc/passwd}}}",

@@ -82,15 +82,15 @@ fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
             machine(&["0-1"], &["0-1"], "0-1"),
             "1",
             &["0"],
-            "The client shares cores with node1, on other threads of them. No placement could have \
-             avoided that: the machine has only one core.",
+            "The client shares cores with node1, but uses other threads of these cores. No \
+             placement could have avoided that: the machine has only one core.",
         ),
         (
             large(),
             "1",
             &["0", "2"],
-            "The client shares cores with node1, on other threads of them. Another placement could \
-             have avoided that: no node may run on any core of CPUs 4-7.",
+            "The client shares cores with node1, but uses other threads of these cores. Another \
+             placement could have avoided that: no node may run on any core of CPUs 4-7.",
         ),
         (
             large(),
