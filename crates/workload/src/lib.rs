@@ -1,13 +1,13 @@
-//! The only crate that knows where keys and values come from and what a read must return; named
-//! workloads and workload files.
+//! Generates keys and values, and knows the result that each read must return. The crate contains
+//! named workloads and workload files. No other crate contains this knowledge.
 //!
 //! Operation n is a pure function of (seed, n). It uses no clock, no I/O, no thread, and no state
 //! that remains after an operation. So any process can regenerate and verify any row.
 //! Floating-point functions come from `libm`, so that the bytes are the same on every machine.
 //!
-//! Reading order: [`Spec`] holds the settings of a study. [`compile`] checks it (all mistakes at
-//! once) and makes a [`Program`]. A [`Generator`] for each worker converts operation numbers to
-//! bytes.
+//! Reading order: [`Spec`] holds the settings of a study. [`compile`] checks the settings, reports
+//! all mistakes at once, and makes a [`Program`]. A [`Generator`] for each worker converts
+//! operation numbers to bytes.
 
 mod bijection;
 mod client_ranges;
@@ -47,7 +47,7 @@ pub mod virtdata_curve;
 mod workload_parts;
 mod zipf;
 
-// This is for callers with their own source of operations.
+// These traits are for callers with their own source of operations.
 pub use program_traits::{OperationEncoder, OperationSource};
 
 pub use client_ranges::ClientRanges;

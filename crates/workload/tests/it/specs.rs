@@ -1,4 +1,4 @@
-//! Tests mistakes in a spec: all are reported at once, each with its path, its limit and a hint.
+//! Tests mistakes in a spec. All are reported at once, each with its path, its limit and a hint.
 
 use expect_test::{Expect, expect};
 use workload::{ParamValue, Problem, Replication, Spec, compile, names};
