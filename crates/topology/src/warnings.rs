@@ -1,9 +1,11 @@
-//! Invariable parts of the warnings of a plan. A program that rephrases a warning finds it by them.
+//! The invariable parts of the warnings of a plan. A program that rephrases a warning recognizes it
+//! by them.
 
 /// Start of the warning that the machine has no free CPU.
 pub const EVERY_CPU: &str = "every CPU is assigned";
 
-/// End of the warning that whole cores do not suffice. Their number precedes it.
+/// End of the warning that there are not enough whole cores. The number of shared cores precedes
+/// it.
 pub const SHARED_CORES: &str = "cores are shared by several instances";
 
 /// Start of the warning that a part of an instance is on several NUMA nodes.

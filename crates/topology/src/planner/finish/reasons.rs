@@ -80,7 +80,7 @@ fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     said
 }
 
-/// Explains memory, threads and racks.
+/// Explains the choices about memory, threads and racks.
 fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     let (wish, first) = (&plan.wish, &plan.instances[0]);
     let mut said = Vec::new();
@@ -160,7 +160,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     said
 }
 
-/// Warns of properties of memory and CPUs that guests do not see.
+/// Returns warnings about properties of memory and CPUs that guests do not see.
 fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let wish = &plan.wish;
     let mut said = Vec::new();
