@@ -1,4 +1,4 @@
-//! Replaces the allocator and the memcpy of a slow C library. No other crate does so.
+//! The only crate that knows how to replace a slow C library's allocator and memcpy.
 //!
 //! A static program uses musl. Its allocator has one lock and constantly returns pages to the
 //! kernel. On `x86_64` it copies with `rep movsq`, which takes longer to start than most copies

@@ -1,5 +1,5 @@
-//! Encodes and parses the native protocol of CQL, without I/O. No other crate does so. Frames that
-//! are sent often are templates, in which only a few fields are changed.
+//! The only crate that knows the bytes of CQL's protocol: frames in, frames out, templates with
+//! patch points; sans-I/O.
 //!
 //! The crate supports versions 3 to 5 of the protocol (Cassandra 2.1 and later), and answers in
 //! version 4. Invariants:

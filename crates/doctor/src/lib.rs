@@ -1,5 +1,5 @@
-//! Checks how a host is set up for Cassandra. Each setting has its value, the reason for the
-//! recommendation, its source and a command. No other crate contains these recommendations.
+//! The only crate that knows how to set up a host for Cassandra: each setting with its value,
+//! reason, source and command.
 //!
 //! The crate does not change settings. Facts come from [`host::settings`], which the agent of each
 //! host reads. [`rules`] judges them, and is a pure function of these facts.

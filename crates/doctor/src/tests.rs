@@ -1,6 +1,6 @@
 //! Tests the rules with tables of facts.
 //!
-//! The file is long because the cases of all rules are in it.
+//! Long because the cases of all rules are in it.
 
 use super::*;
 use host::settings::{ClockState, Device, Interrupt, Mount, ProcessSettings, Queue};

@@ -1,5 +1,5 @@
-//! Distributes a load among several clients. The clients have shares of the load, a common start
-//! line, and one stream of intervals. No other crate does so.
+//! The only crate that knows how several clients share a load: shares, one start line, one stream
+//! of intervals.
 //!
 //! A *client* is another process of this program, on this machine or on another one, with separate
 //! workers. All workers of all clients share the numbers and the times of the operations, so

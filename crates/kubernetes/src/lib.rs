@@ -1,4 +1,4 @@
-//! Queries and changes Kubernetes with the user's own kubectl. No other crate does so.
+//! The only crate that knows how to ask and change Kubernetes by the user's own kubectl.
 //!
 //! [`Kubectl`] is a namespace of a cluster, accessed with the user's configuration. [`ClientJob`]
 //! owns the pods of clients, and [`PodSet`] owns those of nodes. [`find`] locates attached

@@ -1,5 +1,5 @@
-//! Uses the interfaces of Linux: links, packet filters, control groups, volumes, settings and
-//! counters. No other crate does so.
+//! The only crate that knows Linux interfaces: links, packet filters, control groups, volumes,
+//! settings, counters.
 //!
 //! With these interfaces, parts of a machine become simulated hosts. This crate does not depend on
 //! the code that applies and undoes them. [`capability`] reports the capabilities of this machine,

@@ -1,5 +1,5 @@
-//! Generates load on time: the schedule, the workers (hot path), the in-flight table, the
-//! connections, and the measurement of the client's own delays. No other crate is time-critical.
+//! The only crate that knows time pressure: schedule, worker (hot path), in-flight table,
+//! connections, its own health.
 //!
 //! The crate does not depend on the target being Cassandra, on the program that started it, or on
 //! active faults. Its inputs are nodes, a program and a schedule. [`Load`] is the main entry point.

@@ -1,4 +1,4 @@
-//! Answers CQL at once without storing data (the null target). No other crate does so.
+//! The only crate that knows how to answer CQL at once without storing anything: the null target.
 //!
 //! It exists to measure the client: the whole cost of a run against it is the cost of the client.
 //! It uses protocol version 4 on loopback. It stores the keyspaces and tables that clients create

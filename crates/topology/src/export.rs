@@ -97,7 +97,7 @@ pub struct ExportFile {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{what}\nhint: {hint}")]
 pub struct ExportError {
-    /// What the plan lacks, or what the format cannot express.
+    /// Properties that the plan lacks, or that the format cannot express.
     pub what: String,
     /// Advice on the next step.
     pub hint: String,

@@ -1,5 +1,5 @@
-//! Generates keys and values, and knows the result that each read must return. The crate contains
-//! named workloads and workload files. No other crate contains this knowledge.
+//! The only crate that knows where keys and values come from and what a read must return; named
+//! workloads and workload files.
 //!
 //! Operation n is a pure function of (seed, n). It uses no clock, no I/O, no thread, and no state
 //! that remains after an operation. So any process can regenerate and verify any row.

@@ -3,7 +3,7 @@
 //! It checks only the structure, because Cassandra checks the values. A word that does not begin a
 //! clause is a typing error that would otherwise be found only during the run.
 //!
-//! The file is long because it contains a parser for each clause.
+//! Long because it contains a parser for each clause.
 
 use super::statement::Verb;
 use crate::schema::{Table, Token, TokenKind};

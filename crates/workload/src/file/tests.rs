@@ -1,6 +1,6 @@
 //! Tests the example file, every mistake with its place, and the guarantees of generators.
 //!
-//! The file is long because each mistake is a line of one table.
+//! Long because each mistake is a line of one table.
 
 mod keyed;
 mod shared;

@@ -24,7 +24,7 @@ pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
         CqlType::Text | CqlType::Ascii if length >= UNIQUE_CHARACTERS => {
             format!("text({})", length.round())
         }
-        // The length of the texts is also the number of digits, if so many digits distinguish
+        // The length of the texts is also the number of digits, if that many digits distinguish
         // enough rows.
         CqlType::Text | CqlType::Ascii => digits(length),
         CqlType::Blob if length >= UNIQUE_CHARACTERS => format!("blob({})", length.round()),
