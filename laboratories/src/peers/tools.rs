@@ -147,8 +147,7 @@ pub fn run(
     places: &Places,
 ) -> Result<Run> {
     let (address, seconds) = (server.address(), window.as_secs());
-    // The report of the previous run is removed, so that a run without a report does not get its
-    // figures.
+    // A run without a report must not get the figures of the previous run.
     let _ = std::fs::remove_file(places.scratch.join("latte.json"));
     let rate = match case.load {
         Load::Closed(_) => None,
