@@ -33,7 +33,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The algorithm's name in STARTUP and SUPPORTED.
+    /// Returns the name of the algorithm in STARTUP and SUPPORTED.
     pub fn name(self) -> &'static str {
         match self {
             Compression::Lz4 => "lz4",

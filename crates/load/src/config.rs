@@ -68,7 +68,7 @@ pub struct Config {
     pub interval: Duration,
     /// Selection of the reads that are compared with the values that the seed prescribes.
     pub verify_reads: VerifyReads,
-    /// Records that the run keeps of its writes; [`Summary::ledger`] returns them.
+    /// Records that the run keeps of its writes. [`Summary::ledger`] returns them.
     pub keeps: LedgerMode,
     /// Writes of earlier runs. They are used to judge reads of this run that return no row or an
     /// outdated row.

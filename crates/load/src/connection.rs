@@ -23,7 +23,7 @@ pub(crate) struct Buffers {
     pub follow_ups: usize,
 }
 
-/// Memory of a connection, which its successor reuses.
+/// Memory of a connection, which the next connection reuses.
 #[derive(Debug)]
 pub(crate) struct Memory {
     version: Version,

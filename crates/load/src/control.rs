@@ -31,7 +31,7 @@ impl Control {
         }
     }
 
-    /// Returns the start of the measured window, monotonic clock.
+    /// Returns the start of the measured window on the monotonic clock, in ns.
     #[inline]
     pub fn window_from_ns(&self) -> u64 {
         self.window_from_ns.load(Ordering::Relaxed)
@@ -73,7 +73,7 @@ impl Control {
         self.start_ns.store(start_ns, Ordering::Relaxed);
     }
 
-    /// Returns the time of the stop, monotonic clock.
+    /// Returns the time of the stop on the monotonic clock, in ns.
     #[inline]
     pub fn stop_ns(&self) -> u64 {
         self.stop_ns.load(Ordering::Relaxed)

@@ -149,7 +149,7 @@ pub struct Outcomes {
 }
 
 impl Default for EarlierWrites {
-    /// In this default, nothing is known about the load.
+    /// Returns a value that knows nothing about the load.
     fn default() -> EarlierWrites {
         EarlierWrites::over(LoadedRows::Unknown)
     }
@@ -355,7 +355,8 @@ impl EarlierWrites {
         }
     }
 
-    /// Operation numbers may recur in later trials, so the write may belong to any of these trials.
+    /// Returns the latest end among the writes of operation `number`. Operation numbers may recur
+    /// in later trials, so the write may belong to any of these trials.
     fn main_ended(&self, number: u64) -> u32 {
         let of_it = self.mains.iter().filter(|(range, ledger)| {
             range.contains(&number) && ledger.state(number) != WriteState::NotSent

@@ -9,9 +9,9 @@ pub struct NodeFailures {
     pub node: String,
     /// Number of operations that finally failed.
     pub count: u64,
-    /// Time of the first failure, monotonic clock.
+    /// Time of the first failure on the monotonic clock, in ns.
     pub first_ns: u64,
-    /// Time of the last failure, monotonic clock.
+    /// Time of the last failure on the monotonic clock, in ns.
     pub last_ns: u64,
 }
 

@@ -31,9 +31,9 @@ const _: () = assert!(SLOTS_MAX - 1 <= i16::MAX as usize && SLOTS_MAX <= NONE as
 pub(crate) enum State {
     /// Not in use.
     Free,
-    /// Waits for its response.
+    /// The attempt waits for its response.
     Waiting,
-    /// Waits for the response to a PREPARE, after which its operation is sent again.
+    /// The attempt waits for the response to a PREPARE, after which its operation is sent again.
     Preparing,
     /// The worker no longer waits for the attempt, because it timed out or another attempt was
     /// answered first. The stream id cannot be used again until the late response arrives.

@@ -272,7 +272,7 @@ impl Ledger {
         found.map_or(WriteState::NotSent, |(part, index)| part.state(index))
     }
 
-    /// Returns the start line, monotonic clock, ns.
+    /// Returns the time of the start line on the monotonic clock, in ns.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }

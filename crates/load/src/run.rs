@@ -184,7 +184,7 @@ impl Load {
         })
     }
 
-    /// Returns the start line, monotonic clock, ns.
+    /// Returns the time of the start line on the monotonic clock, in ns.
     pub fn start_ns(&self) -> u64 {
         self.workers.summary.start_ns
     }

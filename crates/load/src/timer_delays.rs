@@ -115,7 +115,7 @@ impl Drop for Watch {
     }
 }
 
-/// Body of one measuring thread.
+/// Runs one measuring thread.
 fn look(period: Duration, control: &Control, shared: &Shared) {
     let is_over = || shared.ended.load(Ordering::Relaxed);
     let begins = || (1..=clock::now_ns()).contains(&control.start_ns());

@@ -46,7 +46,7 @@ pub(crate) trait World {
     /// Returns one of the readiness reports that the last wait or rest found.
     fn ready(&self, at: usize) -> Ready;
 
-    /// Sets the events of connection number `index` to wait for.
+    /// Sets the events to wait for on connection number `index`.
     fn watch(&mut self, stream: &Self::Stream, index: u16, watch: Watch) -> io::Result<()>;
 
     /// Informs an observer that a request of operation `number` is being encoded, or cannot be

@@ -57,7 +57,7 @@ pub fn add_inserted_values(columns: &[String], values: &[Token], found: &mut Vec
 struct LeftSide {
     /// The last column before an operator.
     column: Option<String>,
-    /// The symbols since that column.
+    /// The symbols after the column.
     operator: String,
     /// True within `column[…]`, or in the value that is assigned to such an element.
     element: bool,

@@ -60,7 +60,7 @@ impl Refusals {
         })
     }
 
-    /// Returns true if the null target refuses no operation.
+    /// Returns true if the null target never refuses operations.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.shares.is_empty()

@@ -17,7 +17,7 @@ pub enum Token {
     Name {
         /// Without quotes.
         name: String,
-        /// True if it was quoted, so that it cannot be a keyword.
+        /// True if the name was quoted, so that it cannot be a keyword.
         quoted: bool,
     },
     /// A text literal without its quotes.

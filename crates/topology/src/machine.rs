@@ -141,7 +141,7 @@ pub enum CoreKind {
 pub struct Pu {
     /// The OS number of the CPU.
     pub os: u32,
-    /// Index of its core.
+    /// Index of the core to which the thread belongs.
     pub core: usize,
     /// Position among the online threads of the core, counted from 0 and ordered by OS number.
     pub thread: u32,
@@ -175,7 +175,7 @@ pub enum DeviceKind {
     Network,
     /// An NVMe controller or drive.
     Nvme,
-    /// Any other block device.
+    /// A block device other than an NVMe drive.
     Block,
 }
 

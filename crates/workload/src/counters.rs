@@ -134,8 +134,8 @@ impl program_traits::RowFunction for Counters {
         append_value(out, &cursor.key);
     }
 
-    /// A single read value cannot be judged, because other operations add to the counter at the
-    /// same time.
+    /// Judges only whether the counter exists. A single value cannot be judged, because other
+    /// operations add to the counter at the same time.
     fn check(
         &self,
         cursor: &mut RowKey,

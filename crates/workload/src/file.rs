@@ -36,7 +36,7 @@ use crate::spec::{ParamValue, Spec};
 use crate::workload_parts;
 use yaml::{Diagnostics, Limits, Node, Place, SourceText, did_you_mean};
 
-/// Every key of the file.
+/// Keys that a workload file may have.
 const KEYS: [&str; 9] = [
     "keyspace",
     "csv",
@@ -54,7 +54,7 @@ const KEYSPACE_DEFAULT: &str = "workload";
 /// Returns the text of a file that a workload file names. The error is a sentence with a remedy.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Reads no file, for a workload that does not name files.
+/// Does not read files. It is for a workload that does not name files.
 ///
 /// # Errors
 /// Always fails with a sentence that names the file.
@@ -165,7 +165,7 @@ impl<'a> File<'a, '_> {
         found
     }
 
-    /// Returns a text, or reports that the node is not one.
+    /// Returns the text of a node, or reports that the node is not a text.
     fn text_of(&mut self, node: &'a Node, what: &str) -> Option<&'a str> {
         let text = node.text();
         if text.is_none() {

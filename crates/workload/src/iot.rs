@@ -33,10 +33,10 @@ const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 const WRITE: u16 = 0;
 const VERIFY: u16 = 2;
 
-/// Range of an extract's length in characters, both ends included.
+/// Minimum and maximum length of an extract, in characters.
 const DATA_BYTES_MIN: u64 = 800;
 const DATA_BYTES_MAX: u64 = 1200;
-/// Normal distribution of sensor values.
+/// Mean and standard deviation of the normal distribution of sensor values.
 const VALUE_MEAN: f64 = 100.0;
 const VALUE_DEVIATION: f64 = 5.0;
 

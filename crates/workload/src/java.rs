@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_faster_random_seeds_itself_anew_on_its_32nd_value() {
-        // The reference port's values 31 to 34 of seed 1, around the reseeding.
+        // These are values 31 to 34 of the reference port for seed 1, around the reseeding.
         let mut faster = Faster::new(1);
         let drawn: Vec<i64> = (0..34).map(|_| faster.long() as i64).skip(30).collect();
         assert_eq!(drawn, VALUES_31_TO_34);

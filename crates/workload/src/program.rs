@@ -233,7 +233,7 @@ impl Program {
     }
 
     /// Returns the same program with a name, on tables of a keyspace that its schema creates. Its
-    /// load stage writes `rows`.
+    /// load stage writes `rows` rows.
     pub fn with_tables(
         self,
         name: &str,

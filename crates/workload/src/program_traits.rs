@@ -176,7 +176,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) struct TableSource<T> {
     pub(crate) choices: Choices,
-    /// Rows that the load stage writes.
+    /// Number of rows that the load stage writes.
     pub(crate) rows: u64,
     pub(crate) table: T,
 }

@@ -13,7 +13,7 @@ const NO_NAMES: [&str; 7] = ["asked", "known", "named", "of", "said", "seen", "t
 /// Words that may come before `fn`.
 const MODIFIERS: [&str; 5] = ["async", "const", "default", "extern", "unsafe"];
 
-/// Checks that no function is named by only one of those words.
+/// Checks that no function has one of the words of [`NO_NAMES`] as its whole name.
 pub fn function_names(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {

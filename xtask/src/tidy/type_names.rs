@@ -74,7 +74,7 @@ const STILL_THERE: [(&str, &str); 2] = [
 /// Keywords before the name of a defined type.
 const DEFINING: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 
-/// Checks that no new type of the crates is named by only one of those words.
+/// Checks that no new type of the crates has one of the words of [`NO_NAMES`] as its whole name.
 pub fn type_names(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -100,7 +100,7 @@ fn is_participle(name: &str) -> bool {
     is_one_word && name.ends_with("ed") && !NO_PARTICIPLES.contains(&name)
 }
 
-/// Checks that no source file is named by only one of those words.
+/// Checks that no source file has one of the words of [`NO_NAMES`] as its whole name.
 pub fn file_names(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {

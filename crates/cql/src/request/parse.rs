@@ -26,7 +26,7 @@ pub enum Request<'a> {
     Query {
         /// Text of the statement.
         cql: &'a str,
-        /// Parameters of its execution.
+        /// Parameters of the execution.
         parameters: Parameters<'a>,
     },
     /// Prepares a statement.
@@ -38,7 +38,7 @@ pub enum Request<'a> {
     Execute {
         /// The statement's id.
         id: &'a [u8],
-        /// Parameters of its execution.
+        /// Parameters of the execution.
         parameters: Parameters<'a>,
     },
     /// Several statements at once.

@@ -205,7 +205,7 @@ pub fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// Types nested up to three levels.
+/// Generates types that are nested up to three levels.
 pub fn any_type() -> impl Strategy<Value = CqlType> {
     let simple = prop::sample::select(SIMPLE_TYPES.to_vec());
     simple.prop_recursive(3, 12, 3, |inner| {

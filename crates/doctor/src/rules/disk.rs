@@ -96,8 +96,8 @@ fn judge_reported<T>(
     }
 }
 
-/// Only the read-ahead of the file system's device is judged. The devices below it read only the
-/// requested data.
+/// Judges the read-ahead of the file system's device. The devices below it are not judged, since
+/// they read only the requested data.
 fn read_ahead(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,
@@ -119,8 +119,8 @@ fn read_ahead(view: &View<'_>) -> Vec<SettingResult> {
     )
 }
 
-/// Only the lowest device is judged, because it passes requests to a disk and therefore orders
-/// them.
+/// Judges the scheduler of the lowest device only, because this device passes requests to a disk
+/// and therefore orders them.
 fn scheduler(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,

@@ -304,7 +304,8 @@ fn limits(view: &View<'_>, name: &str, least: Option<u64>, level: Severity) -> V
     who(view).into_iter().map(judge).collect()
 }
 
-/// Without swap, locking memory has no effect.
+/// Judges the limit of locked memory. Without swap, locking memory has no effect, so a low limit is
+/// less severe.
 fn memlock(view: &View<'_>) -> Vec<SettingResult> {
     let has_swap = view.facts.swap_bytes != Ok(0);
     let level = if has_swap {

@@ -20,7 +20,7 @@ const PAGES_MAX: u32 = 10_000_000;
 pub(crate) struct OperationState {
     /// Send time of the operation's first request.
     pub first_sent_ns: u64,
-    /// Due time of the current part; the first part is due with the operation.
+    /// Due time of the current part. The first part is due with the operation.
     pub part_due_ns: u64,
     /// Send time of the first request of the current part.
     pub part_sent_ns: u64,

@@ -65,7 +65,7 @@ pub(super) struct ExpectedResult {
 #[derive(Debug)]
 pub(super) struct FileSource {
     pub(super) choices: Choices,
-    /// Rows that the load stage writes.
+    /// Number of rows that the load stage writes.
     pub(super) rows: u64,
     pub(super) groups: Vec<Group>,
     /// The group of each statement.

@@ -107,7 +107,7 @@ impl Cells {
         (0..self.ends.len() as u64).all(|n| seen.insert(self.cell(n)))
     }
 
-    /// Returns the size of the longest cell, bytes.
+    /// Returns the size of the longest cell, in bytes.
     pub(super) fn bytes_max(&self) -> u64 {
         let all = (0..self.ends.len() as u64).map(|n| self.cell(n).len());
         all.max().unwrap_or(0) as u64

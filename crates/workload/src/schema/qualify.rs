@@ -92,8 +92,9 @@ pub fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> 
     if word.kind != TokenKind::Word || !BEFORE.contains(&word.text.as_str()) {
         return None;
     }
-    // `update` and `truncate` are verbs. `on`, `type`, `table` and `view` belong only to schema
-    // statements, since a column may have such a name.
+    // `update` and `truncate` are recognized only as the first word. `on`, `type`, `table` and
+    // `view` are recognized only in schema statements, since a column in another statement may have
+    // such a name.
     let fits = match word.text.as_str() {
         "update" | "truncate" => number == 0,
         "from" | "into" => !(verb == "update" && number > 0),

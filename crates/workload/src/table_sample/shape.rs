@@ -285,7 +285,7 @@ fn real(cells: &Cells<'_>, typ: &CqlType) -> String {
 
 /// Rounds a number to four significant digits, which are enough for the ends of a range.
 fn short(number: f64) -> f64 {
-    // Formatted digits can be parsed again.
+    // Parsing cannot fail here, since the text consists of formatted digits.
     format!("{number:.3e}").parse().unwrap_or(number)
 }
 

@@ -5,7 +5,7 @@ use workload::{ParamValue, Problem, Replication, Spec, compile, names};
 
 use crate::{spec, spec_with, wrapped};
 
-/// Returns every mistake of a spec on its own line.
+/// Returns every mistake of a spec on a separate line.
 fn mistakes(spec: &Spec) -> String {
     let problems = compile(spec).map(|_| ()).expect_err("the spec has mistakes");
     let line = |problem: Problem| {

@@ -70,8 +70,8 @@ impl Tree {
         tree
     }
 
-    /// The kernel handles each write as a whole. A plain file would keep the end of a longer
-    /// earlier value.
+    /// Empties the files, since a plain file would keep the end of a longer earlier value. The
+    /// kernel handles each write as a whole.
     fn empty(&self) {
         for dir in groups_in(&self.place.dir).iter().chain([&self.place.dir]) {
             for name in FILES {

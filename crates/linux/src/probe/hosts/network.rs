@@ -238,11 +238,13 @@ Inter-|   Receive              |  Transmit
     fn figures_are_those_of_sar() {
         let before = interfaces(DEV).unwrap();
         let mut now = before["lo"];
-        // bytes, packets, errors, drops, overruns, frame errors, compressed, multicast
+        // The columns are bytes, packets, errors, drops, overruns, frame errors, compressed and
+        // multicast.
         for (index, count) in [2048, 4, 2, 6, 8, 10, 12, 14].into_iter().enumerate() {
             now[index] += count;
         }
-        // bytes, packets, errors, drops, overruns, collisions, carrier errors, compressed
+        // The columns are bytes, packets, errors, drops, overruns, collisions, carrier errors and
+        // compressed.
         for (index, count) in [4096, 6, 4, 8, 16, 20, 24, 28].into_iter().enumerate() {
             now[8 + index] += count;
         }
