@@ -104,7 +104,8 @@ impl Fetched {
     }
 }
 
-/// Returns the releases of the same line as a release, from Maven's list, one per line of text.
+/// Returns all releases of the line to which `release` belongs, from Maven's list. Each is on a
+/// separate line of text.
 fn releases(work: &Path, release: &str) -> Result<String> {
     let mut numbers = release.split(['.', '-']);
     let line = numbers.by_ref().take(2).collect::<Vec<_>>().join(".");

@@ -314,7 +314,7 @@ mod tests {
         distance * (DRAWS as f64).sqrt()
     }
 
-    /// Kolmogorov's statistic exceeds this once in 100,000 runs.
+    /// Kolmogorov's statistic exceeds this value in one of 100,000 runs.
     const KOLMOGOROV_MAX: f64 = 2.47;
 
     #[test]

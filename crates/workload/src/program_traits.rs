@@ -36,10 +36,10 @@ pub trait OperationSource: Debug + Send + Sync {
         None
     }
 
-    /// Divides the operations among several clients by the rule of the imported tool, which is a
-    /// range for each client. `workers` has the number of workers of each client. `range` is the
-    /// first operation and, if known, the number of operations. Returns `None` if the tool's
-    /// clients do not have ranges, or if the workload is not an import.
+    /// Divides the operations among several clients by the rule of the imported tool, if it assigns
+    /// a range to each client. `workers` has the number of workers of each client. `range` is the
+    /// first operation and, if known, the number of operations. Returns `None` if the tool does not
+    /// assign ranges, or if the workload is not an import.
     fn in_ranges(
         self: Arc<Self>,
         _stage: Stage,

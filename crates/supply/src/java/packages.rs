@@ -23,7 +23,7 @@ const PACKAGES: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// Installation command for macOS, which does not have this file.
+/// Installation command for macOS, which does not have `/etc/os-release`.
 const HOMEBREW: &str = "brew install openjdk@{MAJOR}";
 
 /// A source for every system. It is needed because newer releases of distributions no longer
