@@ -159,7 +159,7 @@ pub(crate) enum Note {
 pub(crate) struct KindsNote {
     /// Number of the interval.
     pub index: u64,
-    /// Index of the first of these kinds.
+    /// Index of the first kind in this message.
     pub at: usize,
     pub packed: String,
 }
@@ -167,7 +167,7 @@ pub(crate) struct KindsNote {
 /// Times of some kinds in the measured population.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PopulationNote {
-    /// Index of the first of these kinds.
+    /// Index of the first kind in this message.
     pub at: usize,
     pub packed: String,
 }

@@ -187,7 +187,8 @@ impl EventLoop {
         }
     }
 
-    /// Returns the time to sleep, unless an event arrives. It ends when the next answer is due.
+    /// Returns the time until the next answer is due, for which the loop sleeps unless an event
+    /// arrives. Returns 0 with `spin`, and `None` if no answer is queued.
     fn timeout(&self) -> Option<Timespec> {
         let wait_ns = if self.spin {
             0
