@@ -303,9 +303,8 @@ impl<W: World> Worker<W> {
         self.end
     }
 
-    /// Sleeps until data is readable or work is due. If a wake-up is due soon, a response does not
-    /// cause an earlier one, provided that it has no follow-up and the kernel reports its arrival
-    /// time.
+    /// Sleeps until data is readable or work is due. If work is due soon, a response does not wake
+    /// the worker, provided that no response has a follow-up and the kernel reports arrival times.
     fn wait(&mut self) -> io::Result<usize> {
         let now_ns = self.world.now_ns();
         let wake_ns = self.wake_ns(now_ns);

@@ -271,7 +271,8 @@ impl<'a> Sets<'a> {
             (None, None) => {}
         }
         self.cores.extend(core.map(|set| (set, ())));
-        // On a machine without dies, the kernel writes -1 as the id, and a die with only this CPU.
+        // On a machine without dies, the kernel reports -1 as the id, and reports a die that
+        // contains only this CPU.
         let stated = self.files.read_sys(&format!("{folder}/die_id"));
         if stated.is_some_and(|id| id.starts_with('-')) {
             return Ok(());

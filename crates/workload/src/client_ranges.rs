@@ -1,4 +1,4 @@
-//! Divides a range of operations between several clients, like other load tools do with several
+//! Divides a range of operations between several clients, as other load tools do with several
 //! client machines.
 //!
 //! Every operation of the range is done once, by one of the clients. Of W workers, worker w does

@@ -33,8 +33,8 @@ impl<W: World> Worker<W> {
         self.in_flight.waiting_count() - self.twins_count + self.again.len() as u32
     }
 
-    /// Handles the failed attempt of `slot`, whose slot has already been freed or orphaned. The
-    /// operation ends unless another attempt waits or may follow.
+    /// Handles the failed attempt of `slot`, which has already been freed or orphaned. The
+    /// operation ends unless another of its attempts waits or may follow.
     pub(super) fn fail_try(
         &mut self,
         id: u16,
