@@ -1,8 +1,8 @@
-//! Reads bytes from others: one function for each fuzz target.
+//! Functions that read bytes from other programs. There is one function for each fuzz target.
 //!
 //! The targets only pass on the fuzzer's bytes. The gate's mutation run
 //! (`crates/cassay/tests/mutations/`) calls the same functions, so that they are compiled and run
-//! whenever the gate is. Each ends with an answer or a sentence, whatever the bytes are.
+//! whenever the gate runs. For any bytes, each function ends with a result or an error sentence.
 
 use cql::compression::decompress_body;
 use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES, RESPONSE_BIT, flag};
@@ -21,7 +21,7 @@ use study::settings::{GrantedPermissions, Overrides};
 /// Reads a frame that a client sends: a header of nine bytes, then the body.
 pub fn request(bytes: &[u8]) {
     let _ = Header::parse_request(bytes);
-    // Most inputs have a header that is refused; the body is read all the same.
+    // Most inputs have a header that is refused. Their body is parsed nevertheless.
     let Some((header, body)) = framed(bytes, Version::V4.number()) else {
         return;
     };
@@ -41,7 +41,7 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// Reads a frame that a server sends, in every version that cassay speaks, or a segment.
+/// Reads a frame that a server sends, in every version that cassay supports, or a segment.
 pub fn response(bytes: &[u8]) {
     let _ = Header::parse_first_response(bytes);
     segment(bytes);
@@ -111,7 +111,7 @@ fn response_body(header: &Header, body: &[u8]) {
     }
 }
 
-/// Reads a study: the result is a plan or sentences.
+/// Reads a study. The result is a plan or error sentences.
 pub fn study(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match resolve("study.yaml", &text, &Overrides::default()) {
@@ -142,8 +142,9 @@ pub fn published(bytes: &[u8]) {
     }
 }
 
-/// Reads a command line of another tool, and the files that it names. The first line is the
-/// command, beginning with the tool's name. The rest is the content of every file.
+/// Reads a command line of another tool, and the files that it names. The first line of the input
+/// is the command, which begins with the tool's name. The rest of the input is the content of every
+/// file.
 pub fn import(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (command, file) = text.split_once('\n').unwrap_or((&text, ""));
@@ -157,7 +158,7 @@ pub fn import(bytes: &[u8]) {
     imported(tool, words, file);
 }
 
-/// Imports the words of another tool; every file that they name has the content `file`.
+/// Imports the command line of another tool. Every file that it names has the content `file`.
 pub fn imported(tool: Tool, text: &str, file: &str) {
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     let read = |_: &str| Ok(file.to_owned());
@@ -183,7 +184,7 @@ pub fn hlog(bytes: &[u8]) {
     }
 }
 
-/// Reads a journal, or another file of lines.
+/// Reads a journal, or another file that consists of lines.
 pub fn journal(bytes: &[u8]) {
     let Some(path) = kept(bytes, "ndjson") else {
         return;
@@ -199,7 +200,7 @@ pub fn journal(bytes: &[u8]) {
     }
 }
 
-/// Reads the data of a long trial that a page needs: `overview.json`, or lines of `series.ndjson`.
+/// Reads the data of a long trial for a page, which is `overview.json` or lines of `series.ndjson`.
 pub fn overview(bytes: &[u8]) {
     if let Ok(overview) = serde_json::from_slice::<OverviewRecord>(bytes) {
         for least_s in [0.0, 10.0] {
@@ -225,12 +226,13 @@ pub fn findings(bytes: &[u8]) {
     let _ = serde_json::from_slice::<TrialRecord>(bytes);
     let _ = serde_json::from_slice::<NodesRecord>(bytes);
     if let Ok(plan) = serde_json::from_slice::<PlanRecord>(bytes) {
-        // `resume` reads the plan like this.
+        // The command `resume` reads the plan in the same way.
         let _ = engine::plan_record::overrides_of(&plan, GrantedPermissions::default());
     }
 }
 
-/// Writes these bytes to a file, always the same one. `None` if the file cannot be written.
+/// Writes these bytes to a file, which always has the same path. Returns `None` if the file cannot
+/// be written.
 fn kept(bytes: &[u8], end: &str) -> Option<PathBuf> {
     let path = std::env::temp_dir().join(format!("cassay-read-{}.{end}", std::process::id()));
     std::fs::write(&path, bytes).ok().map(|()| path)

@@ -1,7 +1,7 @@
-//! The JSON files of a run.
+//! Fuzz target for the JSON files of a run.
 //!
-//! `cargo +nightly fuzz run findings` runs it (after `cargo install cargo-fuzz`), best with
-//! `-- -max_len=16384`.
+//! `cargo +nightly fuzz run findings` runs it (after `cargo install cargo-fuzz`), best with `--
+//! -max_len=16384`.
 
 #![no_main]
 

@@ -1,7 +1,8 @@
-//! Histogram logs: each entry is a histogram, or reading it ends with a sentence.
+//! Fuzz target for histogram logs. Each entry is a histogram, or reading it ends with an error
+//! sentence.
 //!
-//! `cargo +nightly fuzz run hlog` runs it (after `cargo install cargo-fuzz`), best with
-//! `-- -max_len=16384`.
+//! `cargo +nightly fuzz run hlog` runs it (after `cargo install cargo-fuzz`), best with `--
+//! -max_len=16384`.
 
 #![no_main]
 

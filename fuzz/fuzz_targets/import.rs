@@ -1,7 +1,7 @@
-//! Command lines of other tools, and the files that they name.
+//! Fuzz target for command lines of other tools, and for the files that they name.
 //!
-//! `cargo +nightly fuzz run import` runs it (after `cargo install cargo-fuzz`), best with
-//! `-- -max_len=16384`.
+//! `cargo +nightly fuzz run import` runs it (after `cargo install cargo-fuzz`), best with `--
+//! -max_len=16384`.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! Journals and other files of lines.
+//! Fuzz target for journals and other files that consist of lines.
 //!
-//! `cargo +nightly fuzz run journal` runs it (after `cargo install cargo-fuzz`), best with
-//! `-- -max_len=16384`.
+//! `cargo +nightly fuzz run journal` runs it (after `cargo install cargo-fuzz`), best with `--
+//! -max_len=16384`.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! Overviews of trials, and lines of their series.
+//! Fuzz target for overviews of trials, and for lines of their series.
 //!
-//! `cargo +nightly fuzz run overview` runs it (after `cargo install cargo-fuzz`), best with
-//! `-- -max_len=16384`.
+//! `cargo +nightly fuzz run overview` runs it (after `cargo install cargo-fuzz`), best with `--
+//! -max_len=16384`.
 
 #![no_main]
 

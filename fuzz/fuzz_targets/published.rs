@@ -1,7 +1,7 @@
-//! Published results of a study's source.
+//! Fuzz target for the published results of a study's source.
 //!
-//! `cargo +nightly fuzz run published` runs it (after `cargo install cargo-fuzz`), best with
-//! `-- -max_len=16384`.
+//! `cargo +nightly fuzz run published` runs it (after `cargo install cargo-fuzz`), best with `--
+//! -max_len=16384`.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! Requests: the null target must survive whatever a client sends.
+//! Fuzz target for requests. The null target must survive any bytes that a client sends.
 //!
-//! `cargo +nightly fuzz run request` runs it (after `cargo install cargo-fuzz`), best with
-//! `-- -max_len=4096 -malloc_limit_mb=64`.
+//! `cargo +nightly fuzz run request` runs it (after `cargo install cargo-fuzz`), best with `--
+//! -max_len=4096 -malloc_limit_mb=64`.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! Responses: a client must survive whatever a server sends.
+//! Fuzz target for responses. A client must survive any bytes that a server sends.
 //!
-//! `cargo +nightly fuzz run response` runs it (after `cargo install cargo-fuzz`), best with
-//! `-- -max_len=4096 -malloc_limit_mb=64`.
+//! `cargo +nightly fuzz run response` runs it (after `cargo install cargo-fuzz`), best with `--
+//! -max_len=4096 -malloc_limit_mb=64`.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! Studies: reading one ends with a plan or with sentences, whatever it contains.
+//! Fuzz target for studies. Reading any content ends with a plan or with error sentences.
 //!
-//! `cargo +nightly fuzz run study` runs it (after `cargo install cargo-fuzz`), best with
-//! `-- -max_len=16384`.
+//! `cargo +nightly fuzz run study` runs it (after `cargo install cargo-fuzz`), best with `--
+//! -max_len=16384`.
 
 #![no_main]
 

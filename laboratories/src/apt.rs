@@ -1,10 +1,10 @@
-//! Installs Debian packages that a developer command needs.
+//! Installs the Debian packages that a developer command requires.
 
 use anyhow::{Result, bail};
 use xtask::process;
 
 /// Installs packages, if this is Debian and the user is root. Otherwise fails with `missing`, the
-/// command that installs them, and `elsewhere` appended.
+/// installation command, and `elsewhere`.
 pub fn install(packages: &[&str], missing: &str, elsewhere: &str) -> Result<()> {
     let words = [&["install", "--no-install-recommends"], packages].concat();
     let line = format!("apt-get {}", words.join(" "));

@@ -1,5 +1,5 @@
-//! Runs bisections of builds of a real Cassandra with a known first slow build, and counts how many
-//! of them find it.
+//! Runs bisections over builds of a real Cassandra. The first slow build is known, and the command
+//! counts how many bisections find it.
 //!
 //! A slow build is a distribution with an additional jar, which delays requests before they are
 //! handled.
@@ -26,16 +26,17 @@ pub struct Options {
     delay_us: u64,
 }
 
-/// Release of the builds. The class is written against its interfaces.
+/// Release of Cassandra in all builds. The class in the additional jar is written against its
+/// interfaces.
 const RELEASE: &str = "5.0.8";
 /// Class in the jar of a slow build.
 const CLASS: &str = "SlowQueryHandler";
 const SOURCE: &str = include_str!("bisects/SlowQueryHandler.java");
 
-/// Share of the bisections that must find it.
+/// Minimum share of the bisections that must find the first slow build.
 const FOUND_SHARE: f64 = 0.9;
-/// Number of places by which the first slow build moves from one bisection to the next. All places
-/// are used, and neighbouring places are not used in succession.
+/// Number of positions by which the first slow build moves from one bisection to the next. All
+/// positions are used, and neighbouring positions are not used in succession.
 const STRIDE: usize = 3;
 
 const STUDY: &str = "\
@@ -52,7 +53,7 @@ primary: {metric: p50}
 /// Runs the bisections, and prints the number of those that found the first slow build.
 ///
 /// # Errors
-/// A requirement is missing, or too few bisections find it.
+/// A requirement is missing, or too few bisections find the first slow build.
 pub fn run(options: &Options) -> Result<()> {
     let build = [
         "build",
@@ -65,7 +66,7 @@ pub fn run(options: &Options) -> Result<()> {
     process::run(&cargo(), &[&build[..], &["--bin", "cassay"]].concat())?;
     let folder = std::env::temp_dir().join(format!("cassay-bisects-{}", std::process::id()));
     let told = bisections(options, &folder);
-    // A remaining folder does no harm, and the result is more important.
+    // If the folder cannot be removed, this does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(&folder);
     let found = told?;
     println!(
@@ -107,7 +108,7 @@ fn bisections(options: &Options, folder: &Path) -> Result<usize> {
     Ok(found)
 }
 
-/// Makes a folder that looks like an unpacked distribution, with links to the jars.
+/// Creates a folder that looks like an unpacked distribution. It contains links to the jars.
 fn distribution(folder: &Path, jars: &[PathBuf]) -> Result<PathBuf> {
     let lib = folder.join("lib");
     std::fs::create_dir_all(&lib).context("make the folder of a build")?;
@@ -121,7 +122,7 @@ fn distribution(folder: &Path, jars: &[PathBuf]) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// Adds the jar that slows a build down.
+/// Adds the jar that makes a build slow.
 fn plant(work: &Path, build: &Path, jars: &[PathBuf]) -> Result<()> {
     std::fs::create_dir_all(work).context("make a folder for the class")?;
     let source = work.join(format!("{CLASS}.java"));
@@ -189,12 +190,12 @@ fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value
     let words = [
         "bisect", &study, "--builds", &builds, "--out", &out, "--trust", "--json",
     ];
-    // Other load on this machine is not important here.
+    // Other load on this machine is not important here, so the study may run on a shared machine.
     let variables = [
         ("CASSAY_DATA", data),
         ("CASSAY_SHARED_MACHINE", "1".to_owned()),
     ];
-    // An inconclusive bisection does not exit with 0, but still prints its result.
+    // A bisection without a conclusion does not exit with 0, but still prints its result.
     let (said, _) = process::read_output(&program, &words, &variables, false)?;
     let mut values = serde_json::Deserializer::from_str(&said).into_iter();
     let found = values.next().and_then(|found| found.ok());

@@ -1,11 +1,11 @@
-//! Makes the release packages, with one static program for each architecture. It is packed with its
-//! manual pages, completions, schemas and licences, and with digests and a bill of materials.
+//! Makes the release packages. Each contains a static program for one architecture, with its manual
+//! pages, completions, schemas and licences. Digests and a bill of materials are added.
 //!
-//! 1. Checks for the required tools, and lists all that are missing with the command that installs
+//! 1. Checks for the required tools, and lists all missing tools with the command that installs
 //!    them.
 //! 2. Builds the programs, without any paths or times of this machine in them.
-//! 3. Strips each program, checks that it needs no library, and tries it. An emulator runs programs
-//!    for the other architecture.
+//! 3. Strips each program, checks that it does not require a library, and tries it. An emulator
+//!    runs the program for the other architecture.
 //! 4. Packs each program. The bytes depend only on the commit and the toolchain.
 //!    `--check-reproducible` proves this by building a clone of the commit in another folder.
 
@@ -35,8 +35,8 @@ use std::path::{Path, PathBuf};
 use xtask::architecture::{self, Architecture};
 use xtask::{process, tree};
 
-/// Maximum size of a program, bytes. It is limited because every user downloads it, and because it
-/// is sent to hosts.
+/// Maximum size of a program, in bytes. It is limited because every user downloads the program, and
+/// because it is sent to hosts.
 const PROGRAM_BYTES_MAX: usize = 20_000_000;
 
 /// One-line description of cassay.
@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
     let published = options.from.as_ref();
     let packages = make(&build, &architectures, &sysroot, options.untried, published)?;
     let folder = build.target_folder.join("packages");
-    // Files of an earlier run would look like part of this run.
+    // Files of an earlier run must be removed, since they would appear to be part of this run.
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| format!("clear {}", folder.display()))?;
     }
@@ -105,7 +105,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// Checks that this machine can make all packages.
 ///
 /// # Errors
-/// A tool is missing. The error names it, and explains how to install it.
+/// A tool is missing. The error names the tool, and explains how to install it.
 pub fn check_tools() -> Result<()> {
     let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
     architecture::check(&[Architecture::X86, Architecture::Arm], &sysroot)?;
@@ -199,7 +199,7 @@ fn make(
     Ok(packages)
 }
 
-/// Checks that a program needs no library of the machine.
+/// Checks that a program does not require a library of the machine.
 fn check_program(program: &Path) -> Result<()> {
     let path = program.display().to_string();
     let said = process::output(
@@ -227,7 +227,7 @@ fn check_size(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds a clone of the commit in another folder, and compares the packages.
+/// Builds a clone of the commit in another folder, and compares its packages with the first ones.
 fn check_reproducible(
     build: &Build,
     packages: &[Package],

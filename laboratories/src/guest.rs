@@ -1,7 +1,7 @@
-//! Runs guests with several NUMA nodes under QEMU's emulation. In them, cassay's reader and
-//! planner, and test programs, see the /sys of a real kernel. Their output is compared with the
-//! configuration of QEMU. It does not measure latencies, since emulated memory is equally far from
-//! all CPUs.
+//! Runs guests with several NUMA nodes under QEMU's emulation. In these guests, cassay's reader and
+//! planner, and test programs, use the /sys of a real kernel. Their output is compared with the
+//! configuration of QEMU. Latencies are not measured, since emulated memory is equally far from all
+//! CPUs.
 
 mod boot;
 mod cpio;
@@ -52,11 +52,11 @@ fn names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(SHAPES.iter().map(|shape| shape.name))
 }
 
-/// 1. Checks that all parts are there. 2. Builds the programs. 3. Boots a guest of each shape, and
+/// 1. Checks that all parts exist. 2. Builds the programs. 3. Boots a guest of each shape, and
 ///    checks the output of its steps.
 ///
 /// # Errors
-/// A part is missing, a guest does not finish, or a result is not as requested.
+/// A part is missing, a guest does not finish, or a result differs from the expected one.
 pub fn run(options: &Options) -> Result<()> {
     if options.list {
         for shape in &SHAPES {
@@ -101,7 +101,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A guest of one shape, with its local files.
+/// A guest of one shape, with its files on this machine.
 struct Guest<'a> {
     shape: &'static Shape,
     folder: PathBuf,
@@ -109,7 +109,7 @@ struct Guest<'a> {
 }
 
 impl Guest<'_> {
-    /// Starts it, and returns the faults in sentences.
+    /// Starts the guest. Returns the faults that were found, as sentences.
     fn boot(
         &self,
         content: &image::Content,
@@ -148,8 +148,9 @@ impl Guest<'_> {
         Ok(found)
     }
 
-    /// Checks the output in four parts. 1. The machine that the program saw, free and confined. 2.
-    /// Its plans. 3. The same from the packed files, on this machine. 4. Other programs.
+    /// Checks the output in four steps. 1. The machine that the program saw, both free and
+    /// confined. 2. The plans of the program. 3. The same results on this machine, from the packed
+    /// files. 4. Other programs.
     fn judge(&self, told: &AllTold, others: &[programs::Program]) -> Result<Vec<String>> {
         told.output("setup")?;
         let machine = json(told.output("machine")?)?;
@@ -181,18 +182,18 @@ impl Guest<'_> {
         Ok(wrong)
     }
 
-    /// Reads the files that the guest packed on this machine. They must give the same machine and
-    /// the same plans. A synthetic description, if there is one, must also give them.
+    /// Reads the files that the guest packed, on this machine. They must yield the same machine and
+    /// the same plans. So must the synthetic description, if there is one.
     fn compare_with_files(&self, told: &AllTold, machine: &Value) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         let files = self.folder.join(qemu::LINES[2]);
         let files = files.to_str().context("the path of the tree is not a UTF-8")?;
         let (mut inside, mut outside) = (machine.clone(), self.ask("show --json", files)?);
         for one in [&mut inside, &mut outside] {
-            // The source differs by design.
+            // The source is different, which is intended.
             one[0]["host"].take();
             one[0]["machine"]["source"].take();
-            // The guest saw devices that were not packed.
+            // The guest saw devices whose files were not packed.
             one[0]["machine"]["devices"].take();
         }
         if inside != outside {

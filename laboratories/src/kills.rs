@@ -1,7 +1,7 @@
-//! Sends kill -9 to the command, an agent or a guard. It does so at a random moment of a study on a
-//! real Cassandra, or in the middle of each kind of fault. After the longest lease, no resources
-//! may remain. Before this, it runs the tests that kill in each phase, of which the gate runs one
-//! for each signal.
+//! Sends kill -9 to the command, an agent or a guard. The signal comes at a random moment of a
+//! study on a real Cassandra, or in the middle of each kind of fault. After the longest lease, no
+//! resources may remain. Before this, the command runs the tests that kill a process in each phase.
+//! The gate runs only one of these tests for each signal.
 
 mod faults;
 
@@ -12,7 +12,8 @@ use std::process::Child;
 use std::time::Duration;
 use xtask::process;
 
-/// Time after which no resources may remain. It is a lease, plus the time to end.
+/// Time after which no resources may remain, in seconds. It is a lease plus the time that processes
+/// need to end.
 const REMAINS_S: u64 = 70;
 
 const POLL: Duration = Duration::from_millis(100);
@@ -60,7 +61,7 @@ enum Victim {
 /// Kills each of the three processes, round after round.
 ///
 /// # Errors
-/// Resources remain. The error names them, and the kill before.
+/// Resources remain. The error names them, and the kill that preceded.
 pub fn run(options: &Options) -> Result<()> {
     process::run(
         &process::cargo(),
@@ -73,15 +74,15 @@ pub fn run(options: &Options) -> Result<()> {
     if options.phases {
         return Ok(());
     }
-    // The duration of a whole study is measured, because a busy machine is slower, and the kills
-    // must also occur in the last phases.
+    // The duration of a whole study is measured first, because a busy machine is slower, and the
+    // kills must also occur in the last phases.
     let whole_ms = kill_one(None, u64::MAX, 0)?.ran_ms;
     println!("a study that nobody kills takes {whole_ms} ms");
     let mut seed = options.seed;
     for round in 1..=options.rounds {
         for victim in [Victim::Command, Victim::Agent, Victim::Guard] {
-            // This is Knuth's generator. Any generator with the same results everywhere would be
-            // suitable.
+            // This is Knuth's generator. Any generator with the same results on all machines would
+            // be suitable.
             seed = seed
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -119,8 +120,8 @@ impl Lab {
         process::start_silent("env", &words)
     }
 
-    /// Returns the arguments of `env` that run the program with these arguments, in its own data
-    /// folder.
+    /// Returns the arguments of `env` that run the program with these arguments, and with a
+    /// separate data folder.
     fn words(&self, arguments: &[&str]) -> Vec<String> {
         let program = xtask::target().join("debug/cassay");
         let data = format!("CASSAY_DATA={}", self.0.display());
@@ -178,7 +179,7 @@ fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Tol
     })
 }
 
-/// Waits until no resources remain, and returns the time that this took, ms.
+/// Waits until no resources remain. Returns the time that this took, in ms.
 ///
 /// # Errors
 /// Resources remain.
@@ -199,8 +200,7 @@ fn until_nothing_remains(lab: &Lab, seen: &mut Seen) -> Result<u64> {
     Ok(waited_ms)
 }
 
-/// Resources that were found to belong to the study. All other resources on the machine belong to
-/// others.
+/// Resources that belong to the study. All other resources on the machine are ignored.
 #[derive(Default)]
 struct Seen {
     clusters: BTreeSet<String>,
@@ -219,7 +219,7 @@ impl Seen {
     }
 }
 
-/// Returns the end on the machine of the link to the hosts in this state file.
+/// Returns the name of the link from the machine to the hosts, which is in this state file.
 fn link(state: &str) -> Option<String> {
     let (_, after) = state.split_once("\"network\":")?;
     let mut parts = after.trim_start().trim_start_matches('"').split('.');
@@ -227,7 +227,7 @@ fn link(state: &str) -> Option<String> {
     Some(format!("cassay{range}-{part}"))
 }
 
-/// Kills an agent of the clusters, or a guard. Returns true if there was one.
+/// Kills an agent of the clusters, or a guard. Returns true if it has found a process to kill.
 fn kill_agent(clusters: &BTreeSet<String>, guard: bool, choice: usize) -> Result<bool> {
     let is_one = |process: &Process| {
         let is_guard = process.words.last().is_some_and(|word| word == "guard");
@@ -238,7 +238,7 @@ fn kill_agent(clusters: &BTreeSet<String>, guard: bool, choice: usize) -> Result
         return Ok(false);
     }
     let pid = all[choice % all.len()].pid.to_string();
-    // The process may have ended between the two lines.
+    // The process may have ended in the meantime.
     let _ = process::output("kill", &["-9", &pid]);
     Ok(true)
 }
@@ -283,7 +283,8 @@ fn processes() -> Vec<Process> {
     pids.map(process).collect()
 }
 
-/// Lists the remains of the clusters: processes, control groups, links, mounts, folders.
+/// Lists the remaining resources of the clusters: processes, control groups, links, mounts and
+/// folders.
 fn remains(lab: &Lab, seen: &Seen) -> Vec<String> {
     let mut left = Vec::new();
     let clusters = &seen.clusters;

@@ -1,6 +1,6 @@
-//! Runs a real Kubernetes on this machine alone, for the tests that need one. The control plane and
-//! the kubelet are built from their published Go modules, containerd comes from Debian, and the
-//! images are made from files of this machine. No image registry is used.
+//! Runs a real Kubernetes on this machine alone, for the tests that require one. The control plane
+//! and the kubelet are built from their published Go modules, containerd comes from Debian, and the
+//! images are made from files of this machine. An image registry is not used.
 
 mod build;
 mod cluster;
@@ -12,7 +12,7 @@ use cluster::Cluster;
 use std::io::BufRead;
 use xtask::{process, tree};
 
-/// Builds the tests, and the program that they start.
+/// Arguments of cargo that build the tests, and the program that the tests start.
 const BUILD_TESTS: [&str; 6] = ["test", "--package", "cassay", "--test", "it", "--no-run"];
 
 /// Options of `cargo xtask kubernetes`.
@@ -26,8 +26,8 @@ pub struct Options {
     keep: bool,
 }
 
-/// 1. Checks that all parts are there. 2. Builds the parts of Kubernetes that have no package. 3.
-///    Starts it. 4. Runs the tests, and stops it.
+/// 1. Checks that all parts exist. 2. Builds the parts of Kubernetes for which there is no package.
+///    3. Starts the cluster. 4. Runs the tests, and stops the cluster.
 ///
 /// # Errors
 /// A part is missing, the cluster does not become ready, or a test fails.
@@ -35,7 +35,7 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = tree::root().join("target").join("kubernetes");
     std::fs::create_dir_all(&folder).context("make the folder of Kubernetes")?;
     parts::ready()?;
-    // Both are builds that often wait for a linker.
+    // Both builds often wait for a linker, so they run in parallel.
     let (programs, tests) = std::thread::scope(|scope| {
         let tests = scope.spawn(|| process::run(&process::cargo(), &BUILD_TESTS));
         (build::programs(&folder), tests.join())

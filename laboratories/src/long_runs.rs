@@ -1,8 +1,9 @@
-//! Measures the cost of viewing long runs and runs of many trials: time, memory and the size of the
-//! page, compared with their limits.
+//! Measures the cost of viewing long runs and runs of many trials. The cost consists of time,
+//! memory and the size of the page, which are compared with their limits.
 //!
 //! The example `long_run` writes the runs with the writers of the store. The measured program is
-//! the one that `./cassay` builds. It is not part of the gate, because it depends on time.
+//! the one that `./cassay` builds. These measurements are not part of the gate, because they depend
+//! on time.
 
 use crate::peers::sample::{now, used, wait};
 use anyhow::{Context, Result, ensure};
@@ -25,16 +26,16 @@ pub struct Options {
     keep: Option<PathBuf>,
 }
 
-/// A run to make, and the limits for viewing it.
+/// A run that is generated, and the limits for viewing it.
 struct LargeRun {
     name: &'static str,
     /// Procedure, window and blocks of the study.
     study: &'static str,
-    /// Seconds of each trial, number of nodes, number of runs.
+    /// Number of seconds of each trial, number of nodes, and number of runs.
     shape: [&'static str; 3],
-    /// Commands, each with its limit in seconds.
+    /// Commands that are measured, each with its limit in seconds.
     commands: &'static [(&'static str, f64)],
-    /// Limits of memory and of the page, MB.
+    /// Limits of the memory and of the page, in MB.
     most_mb: [f64; 2],
 }
 
@@ -65,20 +66,21 @@ const MADE: [LargeRun; 3] = [
     },
 ];
 
-/// Limit for a plan, seconds.
+/// Time limit for a plan, in seconds.
 const PLAN_S: f64 = 0.05;
-/// Time between two samples of the program.
+/// Time between two samples of the program's memory and time.
 const LOOKS: Duration = Duration::from_millis(1);
-/// Accepted exit codes. They are success, and a run that is judged invalid, because some data of a
-/// real run is missing.
+/// Accepted exit codes. They are that of success, and that of a run which is judged invalid,
+/// because some data of a real run is missing.
 const MAY_END_WITH: [i32; 2] = [0, 3];
-/// Factor by which a limit must be exceeded to fail. A smaller excess may be due to the machine.
+/// Factor by which a limit must be exceeded for the command to fail. A smaller excess may be due to
+/// the machine.
 const BY_FAR: f64 = 3.0;
 
 /// Makes the runs, and prints the cost of viewing them.
 ///
 /// # Errors
-/// A command fails, or a limit is far exceeded.
+/// A command fails, or a limit is exceeded by a large factor.
 pub fn run(options: &Options) -> Result<()> {
     let build = [
         "build",
@@ -93,14 +95,14 @@ pub fn run(options: &Options) -> Result<()> {
     let own = std::env::temp_dir().join(format!("cassay-long-{}", std::process::id()));
     let folder = options.keep.clone().unwrap_or_else(|| own.clone());
     let done = measure(options, &folder);
-    // A remaining folder does no harm, and the result is more important.
+    // If the folder cannot be removed, this does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(own);
     let far = done?;
     ensure!(far.is_empty(), "missed by far: {}", far.join("; "));
     Ok(())
 }
 
-/// Measures everything, and returns the limits that were far exceeded.
+/// Measures everything. Returns the limits that were exceeded by a large factor.
 fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
     let is_asked = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
     let mut far = Vec::new();
@@ -118,7 +120,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
         let page = results.join("page.html");
         let (results, to) = (results.display().to_string(), page.display().to_string());
         let study = format!("long-{}", made.name);
-        // A run without findings is analysed first, and its report written.
+        // A run without findings is analysed first, and then its report is written.
         if is_new && made.shape[2] == "1" {
             let taken = CommandCost::measure(1, &["resume", &study, "--out", &results])?;
             report(
@@ -148,7 +150,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
     Ok(far)
 }
 
-/// Plans every study of the project, as published and at the scale of a laptop.
+/// Plans every study of the project, both as published and at the scale of a laptop.
 fn plans(options: &Options, far: &mut Vec<String>) -> Result<()> {
     let listed = process::output("git", &["ls-files", "studies"])?;
     let is_study = |path: &&str| path.ends_with(".yaml") && !path.contains("/published");
@@ -156,7 +158,7 @@ fn plans(options: &Options, far: &mut Vec<String>) -> Result<()> {
     for study in listed.lines().filter(is_study) {
         for scale in [&[][..], &["--scale", "laptop"]] {
             let words = [&["plan", study, "--offline"], scale].concat();
-            // Not every study has that scale.
+            // Not every study has the scale of a laptop.
             let Ok(taken) = CommandCost::measure(options.rounds, &words) else {
                 continue;
             };
@@ -223,14 +225,14 @@ fn report(
 /// Cost of a command of the program.
 struct CommandCost {
     seconds: f64,
-    /// CPU time, which is the important figure on a busy machine.
+    /// CPU time in seconds, which is the important figure on a busy machine.
     cpu_s: f64,
     /// Peak resident memory.
     memory_mb: f64,
 }
 
 impl CommandCost {
-    /// Returns the fastest time of the rounds, and the largest memory of any round.
+    /// Returns the fastest time of all rounds, and the largest memory of any round.
     fn measure(rounds: u32, words: &[&str]) -> Result<CommandCost> {
         let mut best = CommandCost {
             seconds: f64::INFINITY,

@@ -1,8 +1,9 @@
-//! Developer commands that no gate needs: longer checks, packages, releases and comparisons.
+//! Developer commands that the gate does not need: longer checks, packages, releases and
+//! comparisons.
 //!
-//! `cargo xtask NAME` starts each of them, with the same arguments. They are in their own crate so
-//! that the gate does not build them and their dependencies before its first step. Like `xtask`,
-//! whose public modules it uses, this crate does not use the crates of cassay.
+//! `cargo xtask NAME` starts each of them, with the same arguments. They are in a separate crate so
+//! that the gate does not build them and their dependencies before its first step. This crate uses
+//! the public modules of `xtask`. Like `xtask`, it does not use the crates of cassay.
 
 #![expect(
     clippy::print_stdout,

@@ -1,14 +1,14 @@
 //! `cargo xtask peers`: runs cassay and its peers on the same work, and writes the results to
 //! `docs/performance.md`.
 //!
-//! 1. Installs the peers outside the tree (`install`), and builds cassay and the null server.
-//! 2. Starts a server: the null target, or a real Cassandra.
-//! 3. Case by case, in rounds, runs every tool, one at a time, in rotating order (`tools`). Samples
-//!    the processor time and memory of the tool during the run (`sample`).
+//! 1. Installs the peers outside of the tree (`install`), and builds cassay and the null server.
+//! 2. Starts a server, which is the null target or a real Cassandra.
+//! 3. For each case, runs every tool in several rounds, one at a time and in rotating order
+//!    (`tools`). Samples the processor time and the memory of the tool during the run (`sample`).
 //! 4. Writes medians and ranges with machine, versions and command into the document (`table`).
 //!
 //! All started processes are stopped when their guard is dropped. A failed run of a tool is
-//! reported and omitted, and the others count.
+//! reported and omitted, and the other runs count.
 
 mod install;
 pub mod sample;
@@ -54,16 +54,16 @@ pub struct Options {
     no_write: bool,
 }
 
-/// Server that the tools run against.
+/// Server against which the tools run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PeerServer {
     /// The null target, with the client on CPU 0 and the server on CPU 1.
     Null,
-    /// A real Cassandra, where client and node share the CPUs.
+    /// A real Cassandra. The client and the node share the CPUs.
     Cassandra,
 }
 
-/// Operations of every tool in a run.
+/// Operations that every tool executes in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
     /// Server under test.
@@ -83,9 +83,9 @@ pub enum Load {
     Rate(u32),
 }
 
-/// Operations in flight in a closed loop, and the maximum at a fixed rate.
+/// Number of operations in flight in a closed loop. It is also the maximum at a fixed rate.
 pub const IN_FLIGHT: u32 = 128;
-/// Number of rows that are written before reads from Cassandra, and over which writes cycle.
+/// Number of rows that are written before reads from Cassandra. Writes repeat these rows.
 pub const ROWS: u64 = 200_000;
 
 const fn case(place: PeerServer, is_read: bool, load: Load) -> Case {
@@ -96,11 +96,11 @@ const fn case(place: PeerServer, is_read: bool, load: Load) -> Case {
     }
 }
 
-/// All cases in order. A single Cassandra on two shared CPUs does not reach 50 k/s with every tool.
-/// So its only fixed rate is the lower one. Cassandra is read before it is overwritten, so that
+/// All cases in order. A single Cassandra on two shared CPUs does not reach 50 k/s with every tool,
+/// so its only fixed rate is the lower one. Cassandra is read before it is overwritten, so that
 /// every row is in one SSTable, regardless of the statement that wrote it. Overwritten rows are not
-/// comparable: a read may stop at the newest SSTable if INSERT wrote the row, but not if UPDATE
-/// did.
+/// comparable, because a read may stop at the newest SSTable if INSERT wrote the row, but not if
+/// UPDATE did.
 const CASES: [Case; 7] = [
     case(PeerServer::Null, false, Load::Closed(IN_FLIGHT)),
     case(PeerServer::Null, true, Load::Closed(IN_FLIGHT)),
@@ -111,7 +111,7 @@ const CASES: [Case; 7] = [
     case(PeerServer::Cassandra, false, Load::Rate(10_000)),
 ];
 
-/// Returns the fixed rates of all cases, requests per second.
+/// Returns the fixed rates of all cases, in requests per second.
 fn rates() -> impl Iterator<Item = u32> {
     let rate = |case: &Case| match case.load {
         Load::Rate(rate) => Some(rate),
@@ -121,7 +121,7 @@ fn rates() -> impl Iterator<Item = u32> {
 }
 
 impl PeerServer {
-    /// Returns the name for options and the document.
+    /// Returns the name of the server in options and in the document.
     pub fn name(self) -> &'static str {
         match self {
             PeerServer::Null => "null",
@@ -131,7 +131,7 @@ impl PeerServer {
 }
 
 impl Case {
-    /// Returns the name for the table.
+    /// Returns the name of the case in the table.
     pub fn name(self) -> String {
         let kind = if self.is_read { "reads" } else { "writes" };
         match self.load {
@@ -141,11 +141,11 @@ impl Case {
     }
 }
 
-/// Folders of this benchmark.
+/// Folders that this benchmark uses.
 pub struct Places {
-    /// Installed peers, outside the tree.
+    /// Folder of the installed peers, which is outside of the tree.
     pub peers: PathBuf,
-    /// Reports and studies of this benchmark, emptied at the start.
+    /// Folder for reports and studies of this benchmark. It is emptied at the start.
     pub scratch: PathBuf,
 }
 
@@ -200,7 +200,7 @@ fn measure(
     };
     let has = |tool| options.tools.contains(&tool);
     for tool in &options.tools {
-        // cassay uses the rows of other tools, which are written once.
+        // In this case cassay uses the rows of other tools, which are written only once.
         let are_written_by_another = match tool {
             Tool::Cassay | Tool::CassayBatched => has(Tool::CassandraStress),
             Tool::CassayLatteTable => has(Tool::Latte),
@@ -218,9 +218,9 @@ fn measure(
     server.stop()
 }
 
-/// Runs all rounds of a case. On Cassandra, an additional first round does not count. During this
-/// round, the JVM compiles and the compactions after loading end, so the first tool would have a
-/// disadvantage.
+/// Runs all rounds of a case. On Cassandra, there is an additional first round that does not count.
+/// During this round, the JVM compiles and the compactions after loading end. Otherwise the first
+/// tool would have a disadvantage.
 fn measure_case(
     case: Case,
     server: &Server,
@@ -234,7 +234,7 @@ fn measure_case(
     let window = Duration::from_secs(options.seconds.into());
     for round in 0..unmeasured + options.rounds as usize {
         for turn in 0..tools.len() {
-            // Every tool is the first one equally often.
+            // Every tool comes first equally often.
             let tool = tools[(turn + round) % tools.len()];
             match tools::run(tool, case, server, window, places) {
                 Ok(_) if round < unmeasured => println!("{} {}: warm", tool.name(), case.name()),

@@ -1,11 +1,11 @@
-//! Makes a release: writes version and date, runs all checks, makes all packages and tags the
-//! commit. The developer's tree remains unchanged until all steps have passed, and nothing is
-//! published.
+//! Makes a release. The command writes the version and the date, runs all checks, makes all
+//! packages and tags the commit. The developer's tree remains unchanged until all steps have
+//! passed, and nothing is published.
 //!
 //! 1. Reports all obstacles at once.
-//! 2. In a clone below cargo's folder, writes version and date, and the generated files.
+//! 2. In a clone below cargo's folder, writes the version, the date and the generated files.
 //! 3. Commits there, runs the gate, and makes the packages twice.
-//! 4. Copies commit and tag, and lists the remaining steps for a person.
+//! 4. Copies the commit and the tag, and lists the remaining steps for the developer.
 //!
 //! The clone remains until then. Checks that have passed in it are not repeated for the same
 //! commit.
@@ -23,10 +23,10 @@ use version::Version;
 use xtask::process::{self, cargo};
 use xtask::{changes, tree};
 
-/// Files that contain the version, apart from the manifest.
+/// Files that contain the version, in addition to the manifest.
 const LOCKS: [&str; 2] = ["Cargo.lock", "fuzz/Cargo.lock"];
 
-/// File in the clone, never committed, with the commit whose gate has passed.
+/// File in the clone that is never committed. It contains the commit whose gate has passed.
 const PASSED: &str = "target/gate-passed";
 
 /// Options of `cargo xtask release`.
@@ -75,10 +75,10 @@ pub fn run(options: &Options) -> Result<()> {
     say_what_is_left(&base, version, &packages)
 }
 
-/// Returns the state of the repository, if there are no obstacles to a release.
+/// Returns the state of the repository, if nothing prevents a release.
 ///
 /// # Errors
-/// All obstacles.
+/// All obstacles to a release.
 fn ready(here: &Repository, version: Version) -> Result<Base> {
     let base = here.base()?;
     let mut reasons = Vec::new();
@@ -173,7 +173,7 @@ fn make(
     })
 }
 
-/// Writes version and date into the files of a clone.
+/// Writes the version and the date into the files of a clone.
 fn write_version(clone: &Repository, version: Version, date: &str) -> Result<()> {
     let change = |name: &str, changed: &dyn Fn(&str) -> Result<String, String>| -> Result<()> {
         let path = clone.folder.join(name);
@@ -194,12 +194,12 @@ fn write_version(clone: &Repository, version: Version, date: &str) -> Result<()>
     changes::delete(&clone.folder)
 }
 
-/// Moves the packages to the folder of `dist`, and replaces older packages.
+/// Moves the packages to the folder of `dist`. Older packages are replaced.
 fn bring(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         std::fs::remove_dir_all(to).with_context(|| format!("clear {}", to.display()))?;
     }
-    // Both are below cargo's folder.
+    // Both folders are below cargo's folder, so a rename is sufficient.
     std::fs::rename(from, to).with_context(|| format!("move {}", from.display()))
 }
 

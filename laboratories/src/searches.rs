@@ -19,9 +19,9 @@ pub struct Options {
     capacity: u32,
 }
 
-/// Largest accepted deviation of a search, as a share of the known result.
+/// Largest accepted deviation of a search from the known result, as a share of this result.
 const NEAR: f64 = 0.03;
-/// Number of searches of a kind that may deviate more, which is one of twenty.
+/// Maximum number of searches of a kind that may deviate more than this. It is one of twenty.
 const FAR_MAX: u32 = 1;
 
 /// A kind of search, and its expected result.
@@ -30,7 +30,7 @@ struct SearchCase {
     procedure: String,
     capacity: u32,
     count: u32,
-    /// Unit of its point: `rate` or `threads`.
+    /// Unit of the search's points: `rate` or `threads`.
     axis: &'static str,
     truth: f64,
     /// Expected outcome.
@@ -51,7 +51,7 @@ impl SearchCase {
                 truth: f64::from(capacity),
                 outcome: "held",
             },
-            // 100 threads share 4000 a second, so each waits for 25 ms.
+            // 100 threads share 4000 operations per second, so each operation takes 25 ms.
             Self {
                 name: "latency_target",
                 procedure: "{latency_target: {threads: {from: 8, to: 512}, p50_ms: 25}}".to_owned(),
@@ -61,8 +61,8 @@ impl SearchCase {
                 truth: 100.0,
                 outcome: "found",
             },
-            // Among 24, 34, 44 and 54 threads at 1000 a second, the last is the first to wait for
-            // 50 ms.
+            // Among 24, 34, 44 and 54 threads at 1000 operations per second, the last is the first
+            // number with a latency of at least 50 ms.
             Self {
                 name: "band",
                 procedure: "{band: {threads: {from: 24, step: 10, to: 94}, p99_ms: [50, 80]}}"
@@ -110,7 +110,7 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("cassay-searches-{}", std::process::id()));
     let each = SearchCase::all(options).map(|kind| search(&kind, &folder.join(kind.name)));
     let told = each.into_iter().collect::<Result<()>>();
-    // A remaining folder does no harm, and the result is more important.
+    // If the folder cannot be removed, this does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(&folder);
     told
 }
@@ -121,11 +121,11 @@ fn search(kind: &SearchCase, folder: &Path) -> Result<()> {
     std::fs::write(&path, kind.study()).context("write the study")?;
     let program = tree::root().join("target/debug/cassay");
     let data = format!("CASSAY_DATA={}", folder.display());
-    // Other load on this machine is not important here.
+    // Other load on this machine is not important here, so searches may run on a shared machine.
     let shared = "CASSAY_SHARED_MACHINE=1";
     let [program, path, out] =
         [program, path, folder.join("results")].map(|path| path.display().to_string());
-    // Invalid trials are part of a search, because an overloaded trial makes the command exit with
+    // Invalid trials are part of a search. An overloaded trial makes the command exit with the code
     // 3.
     let words = [&data, shared, &program, "run", &path, "--out", &out];
     let mut child = process::start_silent("env", &words)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use xtask::process::{self, cargo};
 use xtask::tree;
 
-/// Writes samples of every format and checks those for which there is a validator.
+/// Writes samples in every format, and checks those formats for which a validator is installed.
 pub fn run() -> Result<()> {
     let folder = tree::root().join("target").join("topology-formats");
     if folder.exists() {
@@ -62,7 +62,7 @@ fn libvirt(domains: &[PathBuf]) -> Result<()> {
 }
 
 /// Checks each drop-in with a separate unit. systemd skips settings that it cannot read, with a
-/// warning and exit code 0, so any output on stderr is a failure.
+/// warning and exit code 0, so any output on stderr is treated as a failure.
 fn systemd(units: &Path, files: &[PathBuf]) -> Result<()> {
     if process::output("systemd-analyze", &["--version"]).is_err() {
         println!("not checked: drop-ins; systemd-analyze is in systemd");

@@ -1,7 +1,7 @@
-//! Makes the files of a line of Cassandra's versions from a release on Maven: the lock of its jars,
-//! the settings of its `cassandra.yaml`, and the list of releases.
+//! Makes the files of a line of Cassandra's versions from a release in Maven. They are the lock of
+//! its jars, the settings of its `cassandra.yaml`, and the list of releases.
 //!
-//! The other parts of a line are in its `mod.rs`, and are hand-written.
+//! The other parts of a line are in its `mod.rs`, and are written by hand.
 
 use anyhow::{Context, Result, bail, ensure};
 use data_encoding::HEXLOWER;
@@ -17,19 +17,19 @@ pub struct Options {
     release: String,
 }
 
-/// Placeholder of the version in the pom.
+/// Placeholder for the version in the pom.
 const POM_VERSION: &str = "VERSION-OF-CASSANDRA";
 
 /// Interface through which the server reads its guardrails.
 const GUARDRAILS: &str = "org.apache.cassandra.db.guardrails.GuardrailsConfig";
 
-/// Guardrails whose method and setting have different names.
+/// Guardrails whose getter and setting have different names.
 const NAMED_OTHERWISE: [(&str, &str); 1] = [(
     "non_partition_restricted_index_query_enabled",
     "nonpartitionrestrictedqueryenabled",
 )];
 
-/// The compiler's hints in the server's jar.
+/// Path of the compiler's hints in the server's jar.
 const HINTS: &str = "META-INF/hotspot_compiler";
 
 /// Makes the files.
@@ -62,14 +62,14 @@ pub fn run(options: &Options) -> Result<()> {
 pub struct Fetched {
     /// Folder for Maven's files of this release.
     work: PathBuf,
-    /// Folder of the jars, with the layout of a repository.
+    /// Folder of the jars, which has the layout of a repository.
     repository: PathBuf,
     /// Paths of the jars.
     pub jars: Vec<PathBuf>,
 }
 
 impl Fetched {
-    /// Downloads the jars below `target/line/`.
+    /// Downloads the jars to a folder below `target/line/`.
     ///
     /// # Errors
     /// Maven fails, or is missing.
@@ -104,13 +104,14 @@ impl Fetched {
     }
 }
 
-/// Returns the releases of a release's line, from Maven's list, one per line.
+/// Returns all releases of the line to which `release` belongs, from Maven's list. Each is on a
+/// separate line of text.
 fn releases(work: &Path, release: &str) -> Result<String> {
     let mut numbers = release.split(['.', '-']);
     let line = numbers.by_ref().take(2).collect::<Vec<_>>().join(".");
     let folder = work.join("releases");
     std::fs::create_dir_all(&folder).context("make a folder for Maven")?;
-    // To resolve a range, Maven has to download the list.
+    // To resolve a range of versions, Maven must download the list.
     let range = format!("[{line}-alpha1,{line}.9999)");
     let dependency = format!(
         "<dependency><groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId>\
@@ -155,7 +156,7 @@ fn releases(work: &Path, release: &str) -> Result<String> {
     Ok(own)
 }
 
-/// Returns `crates/versions/src/v5_0` for 5.0.9.
+/// Returns the folder of a release's line, which is `crates/versions/src/v5_0` for 5.0.9.
 fn folder_of(release: &str) -> Result<PathBuf> {
     let mut numbers = release.split(['.', '-']);
     let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else {
@@ -193,8 +194,8 @@ fn jars_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Returns a line for each file: SHA-256, bytes and path in a repository, in the order of the
-/// names.
+/// Returns a line of text for each file, in the order of the names. It has the SHA-256, the size in
+/// bytes and the path in a repository.
 fn lock(repository: &Path, jars: &[PathBuf], server: &Path) -> Result<String> {
     let mut lines: Vec<(String, String)> = Vec::new();
     for jar in jars {
@@ -213,7 +214,7 @@ fn lock(repository: &Path, jars: &[PathBuf], server: &Path) -> Result<String> {
     Ok(lines.into_iter().map(|(_, line)| line + "\n").collect())
 }
 
-/// Returns a file within a jar.
+/// Returns the bytes of a file within a jar.
 fn member(jar: &Path, name: &str) -> Result<Vec<u8>> {
     let file = std::fs::File::open(jar).with_context(|| format!("read {}", jar.display()))?;
     let mut archive = zip::ZipArchive::new(file)?;
@@ -222,8 +223,8 @@ fn member(jar: &Path, name: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the settings of a server in the notation of the crate `versions`. `Settings.java`
-/// queries the server's class `Config`.
+/// Returns the settings of a server in the notation of the crate `versions`. The program
+/// `Settings.java` queries them from the server's class `Config`.
 fn settings(jars: &[PathBuf]) -> Result<String> {
     let paths: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
     let asks = tree::root()
@@ -232,7 +233,7 @@ fn settings(jars: &[PathBuf]) -> Result<String> {
         .to_string();
     let said = process::output("java", &["-cp", &paths.join(":"), &asks])?;
     let (mut names, mut renamed) = (BTreeSet::new(), BTreeSet::new());
-    // Other lines are logs of the server's classes.
+    // All other lines are logs of the server's classes.
     for line in said.lines().filter_map(|line| line.strip_prefix("SETTING ")) {
         match line.split_once(" > ") {
             Some((old, rest)) => {
@@ -253,7 +254,7 @@ fn settings(jars: &[PathBuf]) -> Result<String> {
     Ok(names.into_iter().chain(renamed).map(|line| line + "\n").collect())
 }
 
-/// Abbreviates the unit: `time:int:Milliseconds` becomes `time:int:ms`.
+/// Abbreviates the unit in a type, so that `time:int:Milliseconds` becomes `time:int:ms`.
 fn in_short(kind: &str) -> Result<String> {
     let (head, end) = match kind.strip_suffix('?') {
         Some(kind) => (kind, "?"),
@@ -277,8 +278,8 @@ fn in_short(kind: &str) -> Result<String> {
     Ok(format!("{head}:{unit}{end}"))
 }
 
-/// Returns the settings that are guardrails, which are those with a getter in the interface of
-/// guardrails. Lines before 4.1 have none.
+/// Returns the settings that are guardrails. These have a getter in the interface of guardrails.
+/// Lines before 4.1 do not have guardrails.
 fn guardrails(server: &Path, settings: &str) -> Result<Option<String>> {
     if member(server, &format!("{}.class", GUARDRAILS.replace('.', "/"))).is_err() {
         return Ok(None);
@@ -303,7 +304,7 @@ fn guardrails(server: &Path, settings: &str) -> Result<Option<String>> {
     Ok(Some(all.iter().map(|name| format!("{name}\n")).collect()))
 }
 
-/// Returns the unit of a number under an old name, from the server's converter.
+/// Returns the unit of a number under an old name. It follows from the server's converter.
 fn unit(converter: &str) -> Result<&'static str> {
     Ok(match converter {
         "IDENTITY" | "INTEGER_PRIMITIVE_LONG" => "=",

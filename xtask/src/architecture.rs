@@ -1,17 +1,18 @@
-//! The architectures for which programs are built, and the tools that this machine needs for them.
+//! The architectures for which programs are built, and the tools that this machine must have for
+//! them.
 
 use crate::process;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use std::path::Path;
 
-/// Folder of the installed targets in a toolchain, from its root.
+/// Folder of the installed targets in a toolchain, relative to the toolchain's root.
 pub const SYSROOT_TARGETS: &str = "lib/rustlib";
 
-/// A kind of processor that gets a program.
+/// A processor architecture for which a program is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Architecture {
-    /// Intel and AMD, 64 bits.
+    /// Processors of Intel and AMD with 64 bits.
     #[value(name = "x86_64")]
     X86,
     /// ARM, 64 bits.
@@ -19,14 +20,14 @@ pub enum Architecture {
     Arm,
 }
 
-/// A required program and the Debian package that contains it.
+/// A required program, and the Debian package that contains it.
 struct Tool {
     program: &'static str,
     package: &'static str,
 }
 
 impl Architecture {
-    /// Returns its name in rustc and in the names of packages.
+    /// Returns the name of the architecture in rustc and in the names of packages.
     pub fn target(self) -> &'static str {
         match self {
             Architecture::X86 => "x86_64-unknown-linux-musl",
@@ -34,7 +35,7 @@ impl Architecture {
         }
     }
 
-    /// Returns its name in the kernel and Python.
+    /// Returns the name of the architecture in the kernel and in Python.
     pub fn name(self) -> &'static str {
         match self {
             Architecture::X86 => "x86_64",
@@ -42,7 +43,7 @@ impl Architecture {
         }
     }
 
-    /// Returns its name in Debian and container images.
+    /// Returns the name of the architecture in Debian and in container images.
     pub fn debian(self) -> &'static str {
         match self {
             Architecture::X86 => "amd64",
@@ -50,7 +51,7 @@ impl Architecture {
         }
     }
 
-    /// Returns its name in Homebrew's formulas.
+    /// Returns the name of the architecture in Homebrew's formulas.
     pub fn homebrew(self) -> &'static str {
         match self {
             Architecture::X86 => "intel",
@@ -58,12 +59,12 @@ impl Architecture {
         }
     }
 
-    /// Returns true if this machine runs its programs natively.
+    /// Returns true if this machine runs programs of the architecture natively.
     pub fn is_ours(self) -> bool {
         self.name() == std::env::consts::ARCH
     }
 
-    /// Returns the emulator for its programs.
+    /// Returns the emulator that runs programs of the architecture.
     pub fn emulator(self) -> &'static str {
         match self {
             Architecture::X86 => "qemu-x86_64-static",
@@ -90,7 +91,8 @@ impl Architecture {
     }
 
     /// Returns the environment variables for cargo and build scripts. rustc provides the linker and
-    /// the start files. So no C library is needed, and both programs are linked in the same way.
+    /// the start files, so a C library is not required, and both programs are linked in the same
+    /// way.
     pub fn variables(self) -> Vec<(String, String)> {
         let target = self.target().replace('-', "_");
         let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase());
@@ -101,10 +103,10 @@ impl Architecture {
     }
 }
 
-/// Checks for everything that is needed to build and try the programs.
+/// Checks for everything that is required to build and try the programs.
 ///
 /// # Errors
-/// Tools are missing. The error lists all of them, and explains how to install each.
+/// Tools are missing. The error lists all missing tools, and explains how to install each of them.
 pub fn check(architectures: &[Architecture], sysroot: &Path) -> Result<()> {
     let mut missing = Vec::new();
     for one in architectures {

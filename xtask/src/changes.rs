@@ -1,13 +1,13 @@
-//! Reads the changes since the last release. Each change has one file, `changes/KIND/NAME.md`,
-//! which contains one paragraph with a bold beginning.
+//! Reads the changes since the last release. Each change has a file, `changes/KIND/NAME.md`, which
+//! contains one paragraph that begins with bold text.
 
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// Folder of the files, from the root of the repository.
+/// Folder of the changes, relative to the root of the repository.
 pub const FOLDER: &str = "changes";
 
-/// Kinds of changes in the order of the changelog: folder and heading.
+/// Kinds of changes in the order of the changelog. Each has its folder and its heading.
 pub const KINDS: [(&str, &str); 4] = [
     ("breaking", "Breaking"),
     ("security", "Security"),
@@ -15,10 +15,10 @@ pub const KINDS: [(&str, &str); 4] = [
     ("fixed", "Fixed"),
 ];
 
-/// Returns the paragraph of one file as a single line.
+/// Returns the paragraph in a file as a single line.
 ///
 /// # Errors
-/// The file has several paragraphs, or no bold beginning.
+/// The file has several paragraphs, or does not begin with bold text.
 pub fn paragraph(text: &str) -> Result<String, &'static str> {
     let text = text.trim();
     if !text.starts_with("**") || text.matches("**").count() < 2 {
@@ -30,20 +30,20 @@ pub fn paragraph(text: &str) -> Result<String, &'static str> {
     Ok(text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
 }
 
-/// Returns true for files of the folder that are not changes.
+/// Returns true for files in the folder that are not changes.
 pub fn is_guide(path: &str) -> bool {
     path == "changes/README.md"
 }
 
-/// Changes of one kind, in the order of their files' names.
+/// Changes of one kind, in the order of their file names.
 pub struct Section {
-    /// Heading in the changelog.
+    /// Heading of the section in the changelog.
     pub heading: &'static str,
-    /// A paragraph for each change.
+    /// Changes of the section, as one paragraph each.
     pub changes: Vec<String>,
 }
 
-/// Reads all changes of a repository, without empty sections.
+/// Reads all changes of a repository. Sections without changes are omitted.
 ///
 /// # Errors
 /// A file cannot be read, or is not a change.
@@ -79,7 +79,7 @@ pub fn delete(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files of a folder by name. Empty for a missing folder.
+/// Returns the files of a folder, by name. The list is empty if the folder is missing.
 fn files(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());

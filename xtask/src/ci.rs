@@ -1,11 +1,11 @@
-//! The gate runs every check in order, cheap checks first, so that mistakes are found within
+//! The gate runs every check in order. Cheap checks come first, so that mistakes are found within
 //! seconds.
 //!
-//! The workspace is compiled once. Clippy's compiler builds the test programs of cassay's crates
-//! while it lints. `cargo clippy` before `cargo test` would compile all crates and their
-//! dependencies twice. Tests without Cassandra mostly wait, and tests with Cassandra leave CPUs
-//! idle while nodes wait for each other, so both run at the same time. A test that fails then fails
-//! the gate, and runs again alone to classify the failure: see [`again`].
+//! The workspace is compiled only once. Clippy's compiler builds the test programs of cassay's
+//! crates while it lints. If `cargo clippy` ran before `cargo test`, all crates and their
+//! dependencies would be compiled twice. Tests without Cassandra mostly wait, and tests with
+//! Cassandra leave CPUs idle while nodes wait for each other, so both run at the same time. A test
+//! that fails makes the gate fail. It runs again alone to classify the failure: see [`again`].
 
 mod again;
 mod programs;
@@ -27,30 +27,30 @@ use std::time::Duration;
 use times::Times;
 use units::UnitResult;
 
-/// Arguments of cargo that build everything that the gate runs. They never change, because cargo
-/// would otherwise select other features and recompile most crates.
+/// Arguments of cargo that build everything that the gate runs. They are always the same, because
+/// cargo would otherwise select other features and recompile most crates.
 pub const BUILD: [&str; 4] = ["test", "--workspace", "--no-run", "--quiet"];
 
-/// Test program with the slow tests: the integration tests of the terminal crate.
+/// Test program with the slow tests, which are the integration tests of the terminal crate.
 const CASSANDRA_TESTS: &str = "cassay it";
 
-/// Module of the tests that start a real Cassandra, each `#[ignore]`d.
+/// Module of the tests that start a real Cassandra. Each of them is `#[ignore]`d.
 const CASSANDRA: &str = "cassandra::";
 
 /// Modules whose tests share the nodes that their process starts.
 const SHARED: [&str; 2] = ["cassandra::shared::", "cassandra::shared_pair::"];
 
-/// Prefix of the tests that repeat `cargo xtask tidy`, which is a step of the gate.
+/// Prefix of the tests that do the same as `cargo xtask tidy`, which is a step of the gate.
 const TIDY: &str = "tidy::tests::the_";
 
-/// Variable with the number of rounds of repeating tests; see [`cassandra`].
+/// Environment variable with the number of rounds of repeating tests. See [`cassandra`].
 const SOAK: &str = "CASSAY_SOAK";
 
-/// Variable with the Python for the test of the documented notebook; see
+/// Environment variable with the Python for the test of the documented notebook. See
 /// `crates/cassay/tests/it/null_target/leaving.rs`.
 const PYTHON: &str = "CASSAY_PYTHON";
 
-/// Variable with the Cassandra line of nodes in tests; `program.rs` reads it.
+/// Environment variable with the Cassandra line of the nodes in tests, which `program.rs` reads.
 const LINE: &str = "CASSAY_TEST_LINE";
 
 /// Options of `cargo xtask ci`.
@@ -99,7 +99,7 @@ pub struct AuditOptions {
     runs: u32,
 }
 
-/// Runs all steps; stops at the first failure.
+/// Runs all steps. Stops at the first failure.
 pub fn run(options: &Options) -> Result<()> {
     let mut busy = options.busy.then(Busy::start).transpose()?;
     for time in 1..=options.repeat {
@@ -154,16 +154,16 @@ fn gate(options: &Options) -> Result<()> {
     skips.tell()
 }
 
-/// Returns the Python that `scripts/prerequisites notebook` installed, for the test of the
-/// documented notebook. The user may name another one.
+/// Returns the Python that `scripts/prerequisites notebook` has installed, for the test of the
+/// documented notebook. The user may specify another Python.
 fn notebook() -> Vec<(&'static str, String)> {
     let python = target().join("notebook/bin/python");
     let is_wanted = python.exists() && std::env::var_os(PYTHON).is_none();
     is_wanted.then(|| (PYTHON, python.display().to_string())).into_iter().collect()
 }
 
-/// Runs all tests, with those on a real Cassandra at the same time as the others. Returns their
-/// result, and the seconds of each.
+/// Runs all tests. Those on a real Cassandra run at the same time as the others. Returns their
+/// result, and the duration of each test in seconds.
 fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds)> {
     let programs = programs::built()?;
     if without_cassandra {
@@ -175,7 +175,7 @@ fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds
         let others = scope.spawn(|| tests_of_all(&programs, stored));
         let on_cassandra = tests_on_cassandra(&programs, stored, CASSANDRA, (2, ""), &LONG);
         let others = others.join().map_err(|_| anyhow!("running tests panicked"));
-        // No other test is running now.
+        // From here on, no other test is running.
         let (others, mut seconds) = others??;
         let (on_cassandra, more) = on_cassandra?;
         let passed = both(others.alone(), on_cassandra.alone());
@@ -185,13 +185,13 @@ fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds
     })
 }
 
-/// Tests with their durations, seconds.
+/// Tests with their durations, in seconds.
 type Seconds = Vec<(String, f64)>;
 
-/// Failed tests, and the seconds of all tests.
+/// Failed tests, and the durations of all tests.
 type Ran = (Failed, Seconds);
 
-/// Runs the tests of all programs that are not `#[ignore]`d.
+/// Runs the tests of all programs, except those that are `#[ignore]`d.
 fn tests_of_all(programs: &[Program], stored: &Times) -> Result<Ran> {
     let mut all = Vec::new();
     for program in programs {
@@ -202,7 +202,7 @@ fn tests_of_all(programs: &[Program], stored: &Times) -> Result<Ran> {
         }
         all.extend(units::divide(&program, tests, stored));
     }
-    // Tests that apply load wait for their windows, so there is one more than CPUs.
+    // Tests that apply load wait for their windows, so there is one process more than CPUs.
     let outcomes = units::run(all, process::cpus() + 1, &[], &[])?;
     Ok((again::failed(&outcomes, &[], &[])?, seconds_of(&outcomes)))
 }
@@ -215,7 +215,7 @@ fn seconds_of(outcomes: &[UnitResult]) -> Seconds {
     outcomes.iter().flat_map(of).collect()
 }
 
-/// Returns success, or the errors of both.
+/// Returns success, or the errors of both results.
 fn both(one: Result<()>, other: Result<()>) -> Result<()> {
     match (one, other) {
         (Err(one), Err(other)) => bail!("{one:#}\n{other:#}"),
@@ -227,8 +227,8 @@ fn both(one: Result<()>, other: Result<()>) -> Result<()> {
 /// errors.
 ///
 /// # Errors
-/// Clippy is missing, or does not find the defect in a file with a known defect. `cargo clippy`
-/// calls it in the same way, which a later version may change.
+/// Clippy is missing, or does not find the defect in a file with a known defect. The second error
+/// detects a change of the way in which `cargo clippy` calls it.
 fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
     let sysroot = process::output("rustc", &["--print", "sysroot"])?;
     let driver = Path::new(sysroot.trim())
@@ -270,7 +270,7 @@ fn scratch(name: &str) -> Result<PathBuf> {
     Ok(folder.join(name))
 }
 
-/// Runs the long versions of the simulated studies and windows. The gate runs short audits.
+/// Runs the long versions of the simulated studies and windows. The gate runs only short audits.
 pub fn audit(options: &AuditOptions) -> Result<()> {
     let variables = [
         ("CASSAY_AUDIT_SEED", options.seed.to_string()),
@@ -293,23 +293,23 @@ pub fn audit(options: &AuditOptions) -> Result<()> {
     let asked = ["--ignored", "audit_", "--nocapture"];
     let simulated = ["test", "-p", "findings", "-p", "analysis", "--lib", "--"];
     process::run_with(&cargo(), &[&simulated[..], &asked].concat(), &variables)?;
-    // These are real studies on the null target.
+    // These tests are real studies on the null target.
     let real = ["test", "-p", "cassay", "--test", "it", "--"];
     // They run one at a time, because a test next to another one would measure the load of both.
     let alone = ["--test-threads=1"];
     process::run_with(&cargo(), &[&real[..], &asked, &alone].concat(), &variables)
 }
 
-/// Runs the tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` needs no
-/// Java.
+/// Runs the tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` does not
+/// require Java.
 pub fn cassandra(options: &CassandraOptions) -> Result<()> {
     let mut busy = options.busy.then(Busy::start).transpose()?;
     let skips = Skips::new()?;
     let filter = options.filter.as_deref().unwrap_or(CASSANDRA);
     let line = options.line.as_deref().unwrap_or_default();
     let rounds = (options.rounds, line);
-    // The audits are studies of hours that run one at a time on an idle machine:
-    // `cargo xtask audit`.
+    // The audits are left out. They are studies of hours that run one at a time on an idle machine,
+    // by `cargo xtask audit`.
     let audits: &[&str] = match options.filter {
         Some(_) => &[],
         None => &["--skip", "::audit_"],
@@ -327,20 +327,20 @@ pub fn cassandra(options: &CassandraOptions) -> Result<()> {
     skips.tell()
 }
 
-/// Arguments of libtest that skip tests too long for the gate, and those of [`kills`].
+/// Arguments of libtest that skip the tests of [`kills`], and tests too long for the gate.
 const LONG: [&str; 4] = ["--skip", "::long::", "--skip", KILLS];
 
 /// Modules of tests that kill a process in each phase.
 const KILLS: &str = "::kills::";
 
-/// Tests of the program `agent it` that kill at many moments. The gate runs a few of the moments.
+/// Tests of the program `agent it` that kill at many moments. The gate runs a few of these moments.
 const KILLS_OF_AGENTS: [&str; 2] = ["endings::", "volume_ends::"];
 
 /// Runs the tests that kill a process in each phase and at many moments. The gate runs one of them
 /// for each signal.
 ///
 /// # Errors
-/// A test fails, or there is none.
+/// A test fails, or there are no such tests.
 pub fn kills() -> Result<()> {
     let (programs, stored) = (programs::built()?, Times::stored()?);
     let agents = programs.iter().find(|program| program.name == "agent it");
@@ -352,7 +352,8 @@ pub fn kills() -> Result<()> {
         KILLS_OF_AGENTS.join(" or ")
     );
     let variables = [("CASSAY_KILLS", "1".to_owned())];
-    // They run one after the other. On a busy machine the moments of the kills would be less exact.
+    // These tests run one after the other. On a busy machine, the moments of the kills would be
+    // less exact.
     let outcomes = units::run(units::divide(&agents, tests, &stored), 1, &[], &variables)?;
     again::failed(&outcomes, &[], &variables)?.alone()?;
     tests_on_cassandra(&programs, &stored, KILLS, (1, ""), &[])?.0.alone()
@@ -369,7 +370,7 @@ fn tests_on_cassandra(
     let program = Arc::new(program.context("cargo has built no `it` of cassay")?.clone());
     let mut tests = program.listed(&[&["--ignored", filter], skipped].concat())?;
     tests.retain(|test| test.starts_with(CASSANDRA));
-    // A renamed module would otherwise pass because no test runs.
+    // If the module were renamed, this command would otherwise pass without running a test.
     ensure!(
         !tests.is_empty(),
         "no #[ignore]d test {filter} in crates/cassay/tests/it/cassandra"
@@ -379,7 +380,7 @@ fn tests_on_cassandra(
         let shared: Vec<String> = tests.extract_if(.., |test| test.starts_with(module)).collect();
         all.extend(units::together(&program, shared, stored));
     }
-    // Each test is a unit. Most of its time is the start of a node, whose duration varies.
+    // Each test is a separate unit. Most of its time is the start of a node, whose duration varies.
     all.extend(tests.into_iter().flat_map(|test| units::together(&program, vec![test], stored)));
     let variables = [
         ("JAVA_HOME", quick_java()?),
@@ -391,12 +392,12 @@ fn tests_on_cassandra(
     Ok((failed, seconds_of(&outcomes)))
 }
 
-/// Memory that a test may need, bytes. It is that of three nodes.
+/// Memory that a test may require, in bytes. It is the memory of three nodes.
 const TEST_BYTES: u64 = 3 << 30;
 
-/// Returns the number of tests that run at a time. It is one more than the number of CPUs, if
-/// memory allows. Starting nodes use all CPUs and then wait for each other, and tests wait for
-/// windows.
+/// Returns the number of tests that run at a time. It is one more than the number of CPUs, if the
+/// memory is sufficient. Starting nodes use all CPUs and then wait for each other, and tests wait
+/// for windows.
 fn threads_count() -> Result<usize> {
     let cpus = process::cpus() as u64;
     let memory = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
@@ -409,7 +410,7 @@ fn threads_count() -> Result<usize> {
     Ok((kib * 1024 / TEST_BYTES).clamp(1, cpus + 1) as usize)
 }
 
-/// Removes the folders of nodes that served several tests and ended with them; see
+/// Removes the folders of nodes that several tests shared and that have ended with these tests. See
 /// `crates/cassay/tests/it/cassandra/shared.rs`.
 fn clear_shared_nodes() -> Result<()> {
     let program = target().join("debug/cassay").display().to_string();
@@ -430,9 +431,9 @@ pub fn target() -> PathBuf {
     tree::root().join(target)
 }
 
-/// Returns a `JAVA_HOME` with the machine's Java and a fast compiler instead of an optimizing one.
-/// These tests check results, not speed. The optimizing compiler takes half of the CPU time of a
-/// node's start.
+/// Returns a `JAVA_HOME` with the machine's Java that uses a fast compiler instead of an optimizing
+/// one. These tests check results, not speed, and the optimizing compiler takes half of the CPU
+/// time of a node's start.
 fn quick_java() -> Result<String> {
     use std::os::unix::fs::PermissionsExt;
     let home = std::env::var("JAVA_HOME").ok().filter(|home| !home.is_empty());
@@ -461,7 +462,7 @@ fn quick_java() -> Result<String> {
     Ok(home.to_string_lossy().into_owned())
 }
 
-/// Runs a step, and prints its duration and CPU time. Returns the duration, seconds.
+/// Runs a step, and prints its duration and CPU time. Returns the duration in seconds.
 fn timed(name: &str, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
     println!("== {name}");
     let (started, cpu_s) = (now(), children_cpu_s());
@@ -474,19 +475,20 @@ fn timed(name: &str, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
     Ok(seconds)
 }
 
-/// Returns the CPU time of all child processes that have ended, seconds. 0 if it cannot be read.
+/// Returns the CPU time of all ended child processes in seconds, or 0 if it cannot be read.
 fn children_cpu_s() -> f64 {
-    /// Unit of /proc/self/stat (USER_HZ), which does not depend on the tick of the kernel.
+    /// Number of ticks per second in /proc/self/stat (USER_HZ). It does not depend on the tick of
+    /// the kernel.
     const TICKS_PER_S: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program may contain blanks. cutime and cstime are the 14th and 15th fields
-    // after it.
+    // The name of the program may contain blanks. In the fields after it, cutime and cstime are the
+    // 14th and the 15th.
     let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
     let ticks = fields.split(' ').skip(13).take(2).filter_map(|text| text.parse::<f64>().ok());
     ticks.sum::<f64>() / TICKS_PER_S
 }
 
-/// Returns the time since an arbitrary point, since xtask must not use `measure`.
+/// Returns the time since an arbitrary point. xtask must not use `measure` for this.
 #[expect(
     clippy::disallowed_methods,
     reason = "xtask uses none of the crates, so not their clock"

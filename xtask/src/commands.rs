@@ -1,5 +1,5 @@
-//! The command line of `cargo xtask`. It runs the commands of this crate, and passes the others to
-//! the crate `laboratories`.
+//! The command line of `cargo xtask`. It runs the commands of this crate, and passes all other
+//! commands to the crate `laboratories`.
 
 use crate::{ci, deny, docs, mutate, process, simulate, sizes, tidy};
 use anyhow::Result;
@@ -88,8 +88,8 @@ enum Command {
     Tidy,
 }
 
-/// Runs the command that the arguments of this process name. A laboratory replaces this process, so
-/// that its exit code and its signals are those of the laboratory.
+/// Runs the command that the arguments of this process specify. A command of `laboratories`
+/// replaces this process, so that its exit code and its signals are those of the command.
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(arguments) = arguments_of_laboratory(&words) {
@@ -129,8 +129,9 @@ pub fn command_names() -> Vec<String> {
         .collect()
 }
 
-/// Returns the command line with the laboratories. Their help is a second list below the first one.
-/// As hidden commands, they are also suggested for misspelt names.
+/// Returns the command line, including the commands of `laboratories`. Their help is a second list
+/// below the first one. They are hidden commands, so that they are also suggested for misspelt
+/// names.
 fn command_line() -> clap::Command {
     let laboratories = || LABORATORIES.map(|(name, about)| clap::Command::new(name).about(about));
     let list = clap::Command::new("laboratories")
@@ -143,8 +144,8 @@ fn command_line() -> clap::Command {
         .after_help(list)
 }
 
-/// Returns the arguments for the crate `laboratories`. `None` if the words name none of its
-/// commands.
+/// Returns the arguments for the crate `laboratories`. Returns `None` if the words do not name one
+/// of its commands.
 fn arguments_of_laboratory(words: &[OsString]) -> Option<Vec<OsString>> {
     let is_laboratory = |word: &OsString| LABORATORIES.iter().any(|(name, _)| word == name);
     match words {
@@ -156,14 +157,14 @@ fn arguments_of_laboratory(words: &[OsString]) -> Option<Vec<OsString>> {
     }
 }
 
-/// Builds the crate `laboratories`, and runs its command instead of this process.
+/// Builds the crate `laboratories`, and replaces this process by its command.
 ///
 /// # Errors
 /// cargo cannot be started.
 fn start_laboratory(arguments: &[OsString]) -> Result<()> {
     let manifest = crate::tree::root().join("Cargo.toml");
-    // The program is selected in the whole workspace, as `.cargo/config.toml` does for this one.
-    // With `--package`, cargo would compile clap and others again with fewer features.
+    // The program is selected in the whole workspace, as `.cargo/config.toml` does for xtask. With
+    // `--package`, cargo would compile clap and other crates again with fewer features.
     let mut words: Vec<OsString> =
         ["run", "--quiet", "--bin", "laboratories"].map(Into::into).into();
     words.extend(["--manifest-path".into(), manifest.into(), "--".into()]);

@@ -1,8 +1,8 @@
 //! Checks the dependencies: their licences, their sources, duplicate versions, and advisories. The
-//! rules are in `deny.toml`. [`rules`] checks all except the advisories, in a second and on any
-//! machine. Building cargo-deny would take a third of the gate's time. If cargo-deny is installed,
-//! it checks the advisories. If it is not, the output reports that. See
-//! `docs/decisions/083-the-gate-checks-licences-itself.md`.
+//! rules are in `deny.toml`. [`rules`] checks everything except the advisories, in a second and on
+//! any machine. Building cargo-deny for this purpose would take a third of the gate's time. If
+//! cargo-deny is installed, it checks the advisories. Otherwise the output says that they were not
+//! checked. See `docs/decisions/083-the-gate-checks-licences-itself.md`.
 
 mod rules;
 
@@ -26,9 +26,10 @@ pub fn run() -> Result<()> {
         );
         return Ok(());
     }
-    // cargo-deny checks the same rules again.
+    // cargo-deny checks the same rules independently.
     deny(&["--offline"], &["bans", "licenses", "sources"])?;
-    // The database is fetched from the network. Without a network, the last fetched one is used.
+    // The database is fetched from the network. If the network is not available, the database that
+    // was fetched last is used.
     if process::run(&cargo(), &["deny", "fetch", "db"]).is_ok() {
         return deny(&[], &["advisories"]);
     }
@@ -40,7 +41,7 @@ pub fn run() -> Result<()> {
     deny(&["--offline"], &["advisories"])
 }
 
-/// The part of the output of `cargo metadata` that is used here.
+/// Fields of the output of `cargo metadata` that are used here.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -86,8 +87,8 @@ fn own() -> Result<()> {
     Ok(())
 }
 
-/// Returns the packages that are compiled for one of the targets, as `name version`. `cargo
-/// metadata` lists more packages, including those that no feature needs.
+/// Returns the packages that are compiled for at least one of the targets, as `name version`.
+/// `cargo metadata` lists more packages, including those that no feature requires.
 fn taken(targets: &[String]) -> Result<BTreeSet<String>> {
     let mut taken = BTreeSet::new();
     for target in targets {
@@ -106,7 +107,8 @@ fn taken(targets: &[String]) -> Result<BTreeSet<String>> {
     Ok(taken)
 }
 
-/// Parses the package in a line of `cargo tree`: `name v1.2.3 (where) (*)` becomes `name 1.2.3`.
+/// Parses the package in a line of `cargo tree`, so that `name v1.2.3 (where) (*)` becomes `name
+/// 1.2.3`.
 fn parse_package(line: &str) -> Option<String> {
     let mut words = line.split(' ');
     let (name, version) = (words.next()?, words.next()?);
@@ -118,8 +120,8 @@ fn deny(how: &[&str], checks: &[&str]) -> Result<()> {
     process::run(&cargo(), &[&["deny"], how, &all, checks].concat())
 }
 
-/// Returns true if cargo-deny has fetched a database of advisories: its folder for them then has
-/// content.
+/// Returns true if cargo-deny has already fetched a database of advisories. Its folder for
+/// databases then has content.
 fn has_database() -> bool {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)

@@ -1,5 +1,5 @@
-//! Generates documents. `cargo xtask docs` writes them and the gate compares them, so that a
-//! reference cannot drift from the program. The documents are in git, so that they can be read
+//! Generates documents. `cargo xtask docs` writes them, and the gate compares them, so that a
+//! reference always corresponds to the program. The documents are in git, so that they can be read
 //! without building them.
 
 mod records;
@@ -9,7 +9,8 @@ use crate::{process, tree};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 
-/// Path of the command-line reference, which is made from `--help` of every command.
+/// Path of the command-line reference. It is generated from the output of `--help` of every
+/// command.
 const COMMAND_LINE: &str = "docs/command-line.md";
 
 /// Options of `cargo xtask docs`.
@@ -25,7 +26,7 @@ pub fn run(options: &Options) -> Result<()> {
     if options.check {
         return check();
     }
-    // The schemas come first, because the program embeds them.
+    // The schemas are generated first, because the program embeds them.
     for (path, text) in schemas::all()? {
         write(path, &text)?;
     }
@@ -39,7 +40,7 @@ fn write(name: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Fails if a document differs from its generated text.
+/// Checks that every document equals its generated text.
 pub fn check() -> Result<()> {
     for (path, text) in schemas::all()? {
         compare(path, &text)?;
@@ -90,7 +91,7 @@ fn section(page: &mut String, title: &str, help: &str) {
 }
 
 /// Builds the program together with the tests, as the gate has already done, and returns its path.
-/// A separate build would lack the features that only tests request, and cargo would recompile
+/// A separate build would not have the features that only tests request, and cargo would recompile
 /// crates for three minutes.
 fn built() -> Result<String> {
     process::run(&process::cargo(), &crate::ci::BUILD)?;
@@ -102,11 +103,11 @@ fn help(program: &str, command: &[&str]) -> Result<String> {
     process::output(program, &[command, &["--help"]].concat())
 }
 
-/// Returns the names under `Commands:` in clap's help, without `help` itself.
+/// Returns the commands that are listed under `Commands:` in clap's help, without `help` itself.
 fn commands_in(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = lines.take_while(|line| !line.trim().is_empty());
-    // A name is indented by two columns, and a wrapped description by more.
+    // Names are indented by two columns, and wrapped descriptions by more.
     let names = listed
         .filter_map(|line| line.strip_prefix("  "))
         .filter(|line| !line.starts_with(' '));

@@ -1,4 +1,4 @@
-//! Starts a developer command: `cargo xtask NAME`. The library contains the commands.
+//! Starts a developer command by `cargo xtask NAME`. The library contains the commands.
 
 use std::process::ExitCode;
 

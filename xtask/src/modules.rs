@@ -2,16 +2,17 @@
 //!
 //! The code is read as tokens, so that paths within macros also count. An arrow goes to the file
 //! that *defines* a name. Re-exports (`pub use`) are followed, and are not arrows themselves. Tests
-//! are omitted: the items under `#[cfg(test)]`, and the files of modules declared there.
+//! are omitted, which are items with `#[cfg(test)]` and the files of modules that are declared in
+//! this way.
 
 use crate::test_items::{is_cfg_test, is_item_end};
 use crate::tree::Tree;
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files of one crate, with their references to each other.
+/// The files of one crate, and the references between them.
 pub struct Modules {
-    /// By module path, `""` for the root of the crate and `a::b` below it.
+    /// Files by their module path. The path is `""` for the root of the crate and `a::b` below it.
     files: BTreeMap<String, Module>,
 }
 
@@ -22,7 +23,8 @@ struct Module {
     lines_count: usize,
     /// Names that the file defines.
     defined: BTreeSet<String>,
-    /// Imports, by their name in this file; `*` for a glob import.
+    /// Imports of the file, by the name that they have in the file. The name of a glob import is
+    /// `*`.
     imported: Vec<(String, Vec<String>)>,
     /// Paths that the file uses, each from the root of the crate.
     named: BTreeSet<Vec<String>>,
@@ -62,12 +64,13 @@ impl Modules {
         Modules { files }
     }
 
-    /// Returns the number of lines of all files without tests.
+    /// Returns the total number of lines of all files, without tests.
     pub fn lines_count(&self) -> usize {
         self.files.values().map(|module| module.lines_count).sum()
     }
 
-    /// Returns the sets of files that all reach each other through imports, largest first.
+    /// Returns sets of files which all reach each other through imports. The largest set comes
+    /// first.
     pub fn circles(&self) -> Vec<Vec<&str>> {
         let reached: BTreeMap<&str, BTreeSet<&str>> =
             self.files.keys().map(|from| (from.as_str(), self.reached_from(from))).collect();
@@ -86,7 +89,7 @@ impl Modules {
         circles.into_iter().map(in_paths).collect()
     }
 
-    /// Returns the references between files: both paths, and the name.
+    /// Returns the references between files, each as the two paths and the name.
     pub fn arrows(&self) -> Vec<(&str, &str, String)> {
         let mut arrows = Vec::new();
         for (from, module) in &self.files {
@@ -116,7 +119,7 @@ impl Modules {
         reached
     }
 
-    /// Returns the file that defines the target of a path, through all re-exports.
+    /// Returns the file that defines the item at a path. Re-exports are followed.
     fn defined_in(&self, name: &[String]) -> Option<&str> {
         let mut name = name.to_vec();
         for _ in 0..8 {
@@ -175,7 +178,7 @@ fn joined(place: &str, name: &str) -> String {
     }
 }
 
-/// Returns the number of lines before the tests at the end of a file.
+/// Returns the number of lines of a file, without the tests at its end.
 fn lines_without_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let ends = lines.windows(2).position(|two| {
@@ -237,7 +240,7 @@ fn read(tokens: TokenStream, place: &[String], module: &mut Module) {
     }
 }
 
-/// Keywords that precede a defined name.
+/// Keywords that precede the name in a definition.
 const DEFINING: [&str; 9] = [
     "struct", "enum", "fn", "trait", "type", "const", "static", "union", "mod",
 ];
@@ -250,8 +253,8 @@ fn is_double_colon(all: &[TokenTree], at: usize) -> bool {
     is_punct(all.get(at), ':') && is_punct(all.get(at + 1), ':')
 }
 
-/// Returns the index after the item that begins at `at`. If the item declares the module of a file,
-/// the module is recorded as a test module.
+/// Returns the index after the item that begins at `at`. If the item declares a module that is a
+/// separate file, this module is recorded as a test module.
 fn after_item(all: &[TokenTree], mut at: usize, module: &mut Module) -> usize {
     while at < all.len() {
         if let (TokenTree::Ident(word), Some(TokenTree::Ident(name))) = (&all[at], all.get(at + 1))
@@ -275,7 +278,7 @@ fn is_public(all: &[TokenTree], at: usize) -> bool {
     is_pub(before(1)) || (matches!(before(1), Some(TokenTree::Group(_))) && is_pub(before(2)))
 }
 
-/// Returns the path that begins at `at`, and the index of its end.
+/// Returns the path that begins at `at`, and the index after its end.
 fn path_at(all: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
     let mut path = Vec::new();
     while let Some(TokenTree::Ident(word)) = all.get(at) {
@@ -288,7 +291,7 @@ fn path_at(all: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
     (path, at)
 }
 
-/// Collects every name of a `use`, with its whole path.
+/// Collects every name that a `use` imports, with its whole path.
 fn tree(all: &[TokenTree], above: &[String], found: &mut Vec<(String, Vec<String>)>) {
     for part in all.split(|token| is_punct(Some(token), ',')) {
         let (path, ends) = path_at(part, 0);
@@ -317,7 +320,7 @@ fn tree(all: &[TokenTree], above: &[String], found: &mut Vec<(String, Vec<String
     }
 }
 
-/// Returns a path from the root of the crate. `None` if it belongs to another crate.
+/// Returns a path from the root of the crate. Returns `None` if the path belongs to another crate.
 fn from_root(path: &[String], place: &[String], module: &Module) -> Option<Vec<String>> {
     let (first, rest) = path.split_first()?;
     let mut whole = match first.as_str() {
@@ -333,7 +336,8 @@ fn from_root(path: &[String], place: &[String], module: &Module) -> Option<Vec<S
             let known = module.imported.iter().find(|(known, _)| known == name);
             match known {
                 Some((_, from)) => from.clone(),
-                // A module below this one, or another crate, which matches no file here.
+                // The path is that of a module below this one, or of another crate, which is not
+                // found among the files.
                 None => {
                     let mut whole = place.to_vec();
                     whole.push(name.to_owned());

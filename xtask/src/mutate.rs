@@ -1,4 +1,5 @@
-//! Runs the mutation tests longer than the gate, which parse external texts after random changes.
+//! Runs the mutation tests for longer than the gate. They parse external texts after random
+//! changes.
 
 use crate::process::{self, cargo};
 use anyhow::Result;
@@ -17,7 +18,7 @@ pub struct Options {
     only: Option<String>,
 }
 
-/// Runs the mutations. Stores failing inputs as files, and names them in the output.
+/// Runs the mutations. Stores the inputs that fail as files, whose names are in the output.
 pub fn run(options: &Options) -> Result<()> {
     let variables = [
         ("CASSAY_MUTATE_TIMES", options.times.to_string()),

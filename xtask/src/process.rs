@@ -1,5 +1,5 @@
-//! Runs child processes of developer commands in the root of the tree, until they end or the guard
-//! that started them is dropped.
+//! Runs child processes of developer commands in the root of the tree. They run until they end, or
+//! until the guard that started them is dropped.
 
 use crate::tree;
 use anyhow::{Context, Result, bail, ensure};
@@ -37,7 +37,7 @@ fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a program in the current terminal. Fails unless it exits with 0.
+/// Runs a program in the current terminal. Fails unless the program exits with 0.
 pub fn run(program: &str, arguments: &[&str]) -> Result<()> {
     run_with(program, arguments, &[])
 }
@@ -76,8 +76,8 @@ pub fn run_in(
     Ok(())
 }
 
-/// Runs a program, and returns its whole output. Also returns true if it exited with 0. If `tells`,
-/// its stdout is shown immediately. Otherwise all output is shown at the end if it failed.
+/// Runs a program. Returns its whole output, and true if it exited with 0. If `tells` is true, its
+/// stdout is shown immediately. Otherwise all output is shown at the end, if the program failed.
 pub fn read_output(
     program: &str,
     arguments: &[&str],
@@ -133,7 +133,7 @@ pub fn heard(
         .with_context(line)?;
     let stdout = child.stdout.take().context("its stdout")?;
     let mut stderr = child.stderr.take().context("its stderr")?;
-    // Another thread reads it, since a full pipe would block its writer.
+    // Another thread reads stderr, since a full pipe would block the program.
     let aside = std::thread::spawn(move || {
         let mut said = Vec::new();
         stderr.read_to_end(&mut said).map(|_| said)
@@ -153,7 +153,8 @@ pub fn heard(
     Ok((said, status.success()))
 }
 
-/// Runs a program and returns its stdout. Fails, with its stderr, unless it exits with 0.
+/// Runs a program and returns its stdout. If the program does not exit with 0, fails with its
+/// stderr.
 pub fn output(program: &str, arguments: &[&str]) -> Result<String> {
     output_with(program, arguments, &[])
 }
@@ -172,8 +173,8 @@ pub fn output_with(program: &str, arguments: &[&str], more: &[(&str, String)]) -
     String::from_utf8(output.stdout).with_context(|| format!("read the output of `{line}`"))
 }
 
-/// Runs a program with additional environment variables, and returns its stderr, with any exit
-/// code.
+/// Runs a program with additional environment variables. Returns its stderr, whatever its exit code
+/// is.
 pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Result<String> {
     let mut command = command(program, arguments);
     command.envs(more.iter().map(|(name, value)| (name, value)));
@@ -183,8 +184,8 @@ pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Res
     Ok(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Replaces this process by a program, in the current folder of the user. Returns only the error of
-/// a program that cannot be started.
+/// Replaces this process by a program, which runs in the current folder of the user. It returns
+/// only if the program cannot be started, with the error.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program takes the place of this process, and has its owner"
@@ -194,7 +195,7 @@ pub fn replace(program: &str, arguments: &[OsString]) -> anyhow::Error {
     anyhow::Error::new(error).context(format!("start `{program}`"))
 }
 
-/// Starts a program in the background. The caller must end it.
+/// Starts a program in the background. The caller must end the program.
 pub fn start(program: &str, arguments: &[&str]) -> Result<Child> {
     command(program, arguments)
         .spawn()
@@ -225,7 +226,7 @@ pub fn start_telling(program: &str, arguments: &[&str], told: &Path) -> Result<C
 /// Sends SIGTERM to a child.
 pub fn terminate(child: &Child) {
     let pid = child.id().to_string();
-    // This fails if the child has ended, which is harmless.
+    // This fails if the child has ended, which does no harm.
     let _ = command("kill", &[&pid]).status();
 }
 

@@ -1,5 +1,5 @@
-//! Runs the simulation of the load worker, with more seeds than the gate, or with planted defects
-//! that it must find.
+//! Runs the simulation of the load worker. It runs with more seeds than in the gate, or with
+//! planted defects that it must find.
 
 use crate::ci;
 use crate::process::{self, cargo};
@@ -24,7 +24,7 @@ pub struct Options {
     planted: bool,
 }
 
-/// A defect: its file, the original code and the defective code.
+/// A defect, as its file, the original code and the defective code.
 struct Defect {
     name: &'static str,
     file: &'static str,
@@ -104,7 +104,7 @@ pub fn run(options: &Options) -> Result<()> {
     )
 }
 
-/// Copies the tree, plants each defect separately, and runs the simulation on it.
+/// Copies the tree, plants one defect at a time, and runs the simulation on the copy.
 fn find_planted() -> Result<()> {
     let copy = ci::target().join("xtask/planted");
     for file in Tree::read()?.files {

@@ -13,7 +13,7 @@ pub struct Options {
     crate_name: Option<String>,
 }
 
-/// Prints lines without tests and the largest cycle of files, per crate.
+/// Prints the number of lines without tests and the largest cycle of files, for each crate.
 pub fn run(options: &Options) -> Result<()> {
     let tree = Tree::read()?;
     if let Some(name) = &options.crate_name {

@@ -7,9 +7,9 @@ use anyhow::{Result, ensure};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Type-checks the crates that may differ in the static program, or says why that is not possible
-/// here. Building and trying the program takes as long as building the tests, so only `cargo xtask
-/// dist` does both.
+/// Type-checks the crates that may differ in the static program. If that is not possible here,
+/// returns the reason. Building and trying the program takes as long as building the tests, so only
+/// `cargo xtask dist` does both.
 ///
 /// # Errors
 /// A crate does not compile.
@@ -29,12 +29,12 @@ pub fn check() -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Type-checks and lints the crates that can differ for the target of the static program. They are
-/// those that call the C library, or whose code depends on which C library it is. All others use
-/// the C library only through them.
+/// Type-checks and lints those crates that can differ in the static program, for its target. They
+/// are the crates that call the C library, or whose code depends on the kind of C library. All
+/// others use the C library only through them.
 ///
 /// # Errors
-/// The crates do not compile, or there are none.
+/// The crates do not compile, or there are no such crates.
 fn check_for(one: Architecture) -> Result<()> {
     let packages = packages_of_c_library(&Tree::read()?);
     ensure!(!packages.is_empty(), "no crate names libc: what does?");
@@ -48,7 +48,7 @@ fn check_for(one: Architecture) -> Result<()> {
     process::run_with(&cargo(), &arguments, &variables)
 }
 
-/// The crates that depend on `libc`, or have code for only one C library.
+/// Returns the crates that depend on `libc`, or have code for only one C library.
 fn packages_of_c_library(tree: &Tree) -> BTreeSet<String> {
     let depends = |line: &str| line.starts_with("libc.") || line.starts_with("libc ");
     let names_one = |file: &File| {

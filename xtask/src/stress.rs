@@ -1,16 +1,16 @@
 //! Keeps the machine busy with other programs on every CPU and on the disk while cassay's tests
-//! run. A test that requires a quiet machine then fails here instead of on another developer's
-//! machine.
+//! run. A test that passes only on a quiet machine then fails here instead of on another
+//! developer's machine.
 
 use crate::process;
 use anyhow::{Context, Result, bail};
 use std::process::Child;
 
-/// stress-ng, which runs while this value lives.
+/// A running stress-ng, which ends when this value is dropped.
 pub struct Busy(Child);
 
 impl Busy {
-    /// Starts two workers for every CPU, whose load varies, and one that writes to disk.
+    /// Starts two workers for every CPU, whose load varies, and one worker that writes to the disk.
     ///
     /// # Errors
     /// stress-ng is missing, or does not accept the arguments.
@@ -30,7 +30,8 @@ impl Busy {
         let disk = ["--hdd", "1", "--hdd-bytes", "256M", "--temp-path"];
         let folder = folder.to_string_lossy();
         let arguments = [&arguments[..], &disk, &[&folder]].concat();
-        // The program exits immediately on an unknown argument, which its start does not show.
+        // The program exits immediately if an argument is unknown, which starting it in the
+        // background would not show.
         process::run("stress-ng", &[&arguments[..], &["--dry-run"]].concat())
             .context("keep the machine busy\nhint: apt-get install stress-ng")?;
         let child = process::start("stress-ng", &arguments).context("keep the machine busy")?;
@@ -38,10 +39,10 @@ impl Busy {
         Ok(Busy(child))
     }
 
-    /// Checks that the machine was kept busy until now.
+    /// Checks that the machine has been kept busy until now.
     ///
     /// # Errors
-    /// stress-ng has ended.
+    /// stress-ng has already ended.
     pub fn still(&mut self) -> Result<()> {
         match self.0.try_wait().context("look at stress-ng")? {
             None => Ok(()),
@@ -52,7 +53,8 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        // Its child processes end with it only on SIGTERM. The second line waits for that.
+        // The child processes of stress-ng end with it only if it gets SIGTERM. The second line
+        // waits for its end.
         process::terminate(&self.0);
         let _ = self.0.wait();
     }

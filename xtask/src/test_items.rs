@@ -1,10 +1,10 @@
-//! Items under `#[cfg(test)]` in the tokens of a source file. The attribute precedes its item. The
-//! item ends with its body or with a semicolon.
+//! Recognizes items with `#[cfg(test)]` in the tokens of a source file. The attribute precedes its
+//! item. The item ends with its body or with a semicolon.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// Returns the tokens of a file without the items under `#[cfg(test)]` and their attributes. Empty
-/// for a file that does not parse, which `function_lengths` reports.
+/// Returns the tokens of a file without the items with `#[cfg(test)]` and their attributes. The
+/// result is empty for a file that cannot be parsed, which `function_lengths` reports.
 pub fn without_tests(text: &str) -> TokenStream {
     shipped(text.parse().unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! House style as a test. Each rule of STYLE.md that a program can check is a function here.
 //!
 //! A rule reads the tracked files and returns the violations, without changing files. It is a test
-//! of this crate and a line of `cargo xtask tidy`, so that it is always checked. Each rule has a
+//! of this crate and a part of `cargo xtask tidy`, so that it is always checked. Each rule has a
 //! test in which it finds a violation.
 
 mod chains;
@@ -26,11 +26,11 @@ use crate::tree::Tree;
 use anyhow::{Result, anyhow, bail};
 use std::fmt;
 
-/// A place that violates a rule.
+/// A violation of a rule, with its location.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Violation {
     path: String,
-    /// Line, from 1. 0 represents the whole file.
+    /// Line of the violation, counted from 1. 0 stands for the whole file.
     line: usize,
     what: String,
 }
@@ -61,7 +61,7 @@ impl fmt::Display for Violation {
 /// Signature of a rule.
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-/// Every rule, with its name.
+/// Every rule and its name.
 const RULES: [(&str, Rule); 38] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
@@ -139,7 +139,7 @@ const RULES: [(&str, Rule); 38] = [
     ),
 ];
 
-/// `cargo xtask tidy`: checks every rule on the working copy.
+/// Implements `cargo xtask tidy`, which checks every rule on the working copy.
 pub fn run() -> Result<()> {
     let tree = Tree::read()?;
     let mut violations_count = 0;

@@ -1,5 +1,5 @@
 //! The tracked files of the tree, with their texts. Untracked files, such as results, caches and
-//! build output, are not checked.
+//! build output, are not included.
 
 use crate::process;
 use anyhow::{Context, Result};
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 /// One tracked file.
 pub struct File {
-    /// Path from the root, with `/`.
+    /// Path of the file from the root, with `/`.
     pub path: String,
     /// Size in bytes.
     pub bytes: usize,
-    /// Its text. `None` if it is not UTF-8.
+    /// Text of the file. `None` if it is not UTF-8.
     pub text: Option<String>,
 }
 
@@ -22,7 +22,7 @@ impl File {
         self.path.rsplit_once('.').is_some_and(|(_, last)| last == extension)
     }
 
-    /// Returns its text. Empty if it has none.
+    /// Returns the text of the file. It is empty if the file has no text.
     pub fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
     }
@@ -37,14 +37,14 @@ pub struct Tree {
 impl Tree {
     /// Reads the working copy.
     pub fn read() -> Result<Tree> {
-        // The clone may belong to another user (a container's mount). Reading it is harmless.
+        // The clone may belong to another user, as in a container's mount. Reading it does no harm.
         let listed = process::output("git", &["-c", "safe.directory=*", "ls-files", "-z"])
             .context("list the tracked files")?;
         let mut files = Vec::new();
         for path in listed.split('\0').filter(|path| !path.is_empty()) {
             let full = root().join(path);
-            // The file is deleted and not yet committed, or it is a link to a folder, so there is
-            // no text.
+            // Either the file was deleted and the deletion is not committed, or it is a link to a
+            // folder. In both cases it has no text.
             if !full.is_file() {
                 continue;
             }

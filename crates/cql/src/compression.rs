@@ -1,9 +1,9 @@
 //! Compresses bodies with LZ4 and Snappy, as in version 4 of the protocol.
 //!
-//! A body of LZ4 is the length of the uncompressed one (4 bytes, big-endian) and one LZ4 block. A
-//! body of Snappy is a raw block, which begins with that length. The peer states the length. Before
-//! this module reserves memory, it checks the length against the caller's limit, and against the
-//! largest expansion of the bytes that arrived.
+//! A compressed body in LZ4 is the length of the uncompressed body (4 bytes, big-endian), followed
+//! by one LZ4 block. In Snappy it is a raw block, which begins with that length. The peer states
+//! the length. Before this module reserves memory, it checks the length against the caller's limit,
+//! and against the largest expansion of the bytes that arrived.
 
 use std::cell::RefCell;
 
@@ -11,12 +11,13 @@ use lz4_flex::block::{self, CompressTable};
 
 use crate::frame::{self, FrameError, HEADER_BYTES, flag};
 
-/// Largest expansion of LZ4: one byte gives at most 255 (a run of length bytes of 255 each).
+/// Largest expansion of LZ4. One byte expands to at most 255 bytes (in a sequence of length bytes
+/// of 255 each).
 const EXPANSION_MAX: usize = 255;
-/// Largest expansion of Snappy: three bytes give at most 64.
+/// Largest expansion of Snappy, in bytes. Three bytes expand to at most 64.
 const SNAPPY_EXPANSION_MAX: usize = 64;
 
-/// Bytes of the length in front of the block.
+/// Number of bytes of the length before the block.
 const PREFIX_BYTES: usize = 4;
 
 /// Offset of the flags within a header.
@@ -32,7 +33,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The algorithm's name in STARTUP and SUPPORTED.
+    /// Returns the name of the algorithm in STARTUP and SUPPORTED.
     pub fn name(self) -> &'static str {
         match self {
             Compression::Lz4 => "lz4",
@@ -46,7 +47,7 @@ impl Compression {
         all.into_iter().find(|compression| compression.name() == name)
     }
 
-    /// Compresses a frame like [`compress_frame`], in this format.
+    /// Compresses a frame in this format, like [`compress_frame`].
     pub fn compress(self, out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
         match self {
             Compression::Lz4 => compress_frame(out, start, scratch),
@@ -54,7 +55,7 @@ impl Compression {
         }
     }
 
-    /// Decompresses a body like [`decompress_body`], in this format.
+    /// Decompresses a body in this format, like [`decompress_body`].
     ///
     /// # Errors
     /// The errors of [`decompress_body`].
@@ -72,9 +73,10 @@ impl Compression {
 }
 
 thread_local! {
-    /// The compressor's table of 8 KiB. Each worker has one, so that a frame does not allocate it.
+    /// The hash table of the LZ4 compressor, which has 8 KiB. Each thread has one, so that it is
+    /// not allocated for each frame.
     static TABLE: RefCell<CompressTable> = RefCell::new(CompressTable::small());
-    /// Snappy's encoder, also one per worker.
+    /// The encoder of Snappy. Each thread has one.
     static SNAPPY: RefCell<snap::raw::Encoder> = RefCell::new(snap::raw::Encoder::new());
 }
 
@@ -90,9 +92,10 @@ pub fn lz4_block_bytes(bytes: &[u8]) -> usize {
     block::compress(bytes).len()
 }
 
-/// Compresses the uncompressed frame at `out[start..]` in place: sets the flag and the new length.
-/// A body that would not become shorter remains unchanged and without the flag. The protocol allows
-/// this for each frame. `scratch` is reusable memory, which grows once to the largest body.
+/// Compresses the uncompressed frame at `out[start..]` in place, and sets the flag and the new
+/// length. A body that would not become shorter remains unchanged and without the flag. The
+/// protocol allows this for each frame. `scratch` is reusable memory, which grows to the size of
+/// the largest body.
 pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
     let body_start = start + HEADER_BYTES;
     let Some(body) = out.get(body_start..).filter(|body| !body.is_empty()) else {
@@ -116,8 +119,8 @@ pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
     frame::end(out, start);
 }
 
-/// Decompresses a body into `out`, replacing its content. Does not allocate if `out` has room.
-/// `limit` is the largest uncompressed body that is accepted.
+/// Decompresses a body into `out`, and replaces the content of `out`. Does not allocate if `out`
+/// has enough capacity. `limit` is the size of the largest uncompressed body that is accepted.
 ///
 /// # Errors
 /// The body announces more than `limit`, or more than its bytes can expand to, or is not an LZ4
@@ -181,7 +184,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
     let bytes = body.len();
     let refuse = |what| FrameError::Compression { bytes, what };
     let length = match snap::raw::decompress_len(body) {
-        // The library accepts zero bytes as an empty block.
+        // The library also accepts zero bytes as an empty block, which must be refused here.
         Ok(length) if bytes > 0 => length,
         _ => return Err(refuse("the body does not begin with a length")),
     };

@@ -1,7 +1,8 @@
-//! Consistency levels: the number of replicas that must answer before an operation counts as done.
+//! Consistency levels. A level is the number of replicas that must answer before an operation
+//! counts as done.
 //!
 //! Names and codes are those of section 3 of the protocol specification. Names are case-insensitive
-//! and may have `-` for `_`, because people write studies by hand.
+//! and may have `-` for `_`, because users write them by hand in studies.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +11,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum Consistency {
-    /// Writes only. A hint counts as an answer.
+    /// For writes only. A hint counts as an answer.
     Any = 0x0000,
     /// One replica.
     One = 0x0001,
@@ -26,9 +27,10 @@ pub enum Consistency {
     LocalQuorum = 0x0006,
     /// More than half of the replicas in each data centre.
     EachQuorum = 0x0007,
-    /// Paxos over all data centres; only as a serial consistency or for reads.
+    /// Paxos over all data centres. It is only valid as a serial consistency or for reads.
     Serial = 0x0008,
-    /// Paxos within the coordinator's data centre; only as a serial consistency or for reads.
+    /// Paxos within the coordinator's data centre. It is only valid as a serial consistency or for
+    /// reads.
     LocalSerial = 0x0009,
     /// One replica in the coordinator's data centre.
     LocalOne = 0x000A,
@@ -40,7 +42,7 @@ pub enum Consistency {
 pub struct UnknownConsistency(pub String);
 
 impl Consistency {
-    /// Every level, in the order of their codes.
+    /// Every level, in the order of the codes.
     pub const ALL_LEVELS: [Consistency; 11] = [
         Consistency::Any,
         Consistency::One,
@@ -55,18 +57,18 @@ impl Consistency {
         Consistency::LocalOne,
     ];
 
-    /// The level's code on the wire.
+    /// Returns the level's code in the protocol.
     #[inline]
     pub fn code(self) -> u16 {
         self as u16
     }
 
-    /// The level with this code on the wire; `None` if there is none.
+    /// Returns the level with this code in the protocol. Returns `None` for an unknown code.
     pub fn from_code(code: u16) -> Option<Consistency> {
         Self::ALL_LEVELS.get(usize::from(code)).copied()
     }
 
-    /// The level's name in upper case, as CQL and `cqlsh` write it.
+    /// Returns the level's name in upper case, as CQL and `cqlsh` write it.
     pub fn name(self) -> &'static str {
         match self {
             Consistency::Any => "ANY",

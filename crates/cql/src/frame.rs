@@ -1,15 +1,16 @@
-//! The nine bytes in front of every message: version, flags, stream id, opcode, body length.
+//! The header of every message, which has nine bytes: version, flags, stream id, opcode and body
+//! length.
 //!
-//! A reader gets the header before the body has arrived, so this module refuses a body that is too
-//! long. All integers are big-endian.
+//! A reader gets the header before the body has arrived, so this module can refuse a body that is
+//! too long. All integers are big-endian.
 
 use crate::version::Version;
 
-/// Length of a frame header, since version 3.
+/// Number of bytes of a frame header, since version 3.
 pub const HEADER_BYTES: usize = 9;
 
-/// Longest body that is read or written. This is the protocol's own limit (section 2.5 of the
-/// specification), beyond which Cassandra also refuses a frame.
+/// Size of the longest body that is read or written, in bytes. This is the protocol's own limit
+/// (section 2.5 of the specification), beyond which Cassandra also refuses a frame.
 pub const BODY_BYTES_MAX: u32 = 256 * 1024 * 1024;
 
 /// Oldest version with a header of this form.
@@ -31,7 +32,7 @@ pub mod opcode {
     pub const STARTUP: u8 = 0x01;
     /// Response: the connection is open.
     pub const READY: u8 = 0x02;
-    /// Response: the connection needs credentials first.
+    /// Response: the server requires credentials before the connection is open.
     pub const AUTHENTICATE: u8 = 0x03;
     /// Request for the options that STARTUP may contain. It is also a heartbeat.
     pub const OPTIONS: u8 = 0x05;
@@ -63,26 +64,26 @@ pub mod opcode {
 pub mod flag {
     /// The body is compressed.
     pub const COMPRESSED: u8 = 0x01;
-    /// Request: trace this. Response: a tracing id opens the body.
+    /// In a request, enables tracing. In a response, the body begins with a tracing id.
     pub const TRACING: u8 = 0x02;
-    /// A custom payload opens the body.
+    /// The body begins with a custom payload.
     pub const CUSTOM_PAYLOAD: u8 = 0x04;
-    /// Response: warnings open the body.
+    /// In a response, the body begins with warnings.
     pub const WARNING: u8 = 0x08;
 }
 
 /// A frame header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Version byte as on the wire: 0x04 in requests, 0x84 in responses.
+    /// Version byte of the header: 0x04 in requests of version 4, 0x84 in responses.
     pub version: u8,
     /// Bits of [`flag`].
     pub flags: u8,
-    /// Stream id: at least 0 from a client, -1 in an EVENT.
+    /// Stream id. It is at least 0 in requests and their responses, and -1 in an EVENT.
     pub stream: i16,
     /// One of [`opcode`].
     pub opcode: u8,
-    /// Number of bytes of the body that follows; at most [`BODY_BYTES_MAX`].
+    /// Number of bytes of the body that follows, at most [`BODY_BYTES_MAX`].
     pub length: u32,
 }
 
@@ -93,24 +94,24 @@ pub enum FrameError {
     /// The peer uses another protocol version.
     #[error("the peer uses native protocol version {version} instead of version {expected}")]
     Version {
-        /// Version without its direction bit.
+        /// Version that the peer uses, without the direction bit.
         version: u8,
-        /// Version of the connection, without its direction bit.
+        /// Version of the connection, without the direction bit.
         expected: u8,
-        /// Stream id for the answer, at its position in versions 3 and later.
+        /// Stream id to use in the answer. It has the same position in versions 3 and later.
         stream: i16,
     },
-    /// The peer speaks a version with a different frame layout.
+    /// The peer uses a version with a different frame layout.
     #[error(
         "the peer uses native protocol version {version}, but cassay supports only versions 3, 4 \
          and 5"
     )]
     Old {
-        /// Version without its direction bit.
+        /// Version that the peer uses, without the direction bit.
         version: u8,
     },
-    /// The direction bit is wrong: a request arrived instead of a response, or the reverse. The
-    /// peer probably does not speak CQL.
+    /// The direction bit is wrong, because a request arrived instead of a response, or the reverse.
+    /// The peer probably does not use CQL.
     #[error(
         "version byte {version:#04x} has the wrong direction: check that this is a CQL native port"
     )]
@@ -118,7 +119,7 @@ pub enum FrameError {
         /// Version byte of the header.
         version: u8,
     },
-    /// The body is longer than allowed.
+    /// The body is longer than the limit.
     #[error("a frame with a body of {length} bytes exceeds the limit of {limit} bytes")]
     TooLong {
         /// Length that the header announces.
@@ -131,7 +132,7 @@ pub enum FrameError {
     Compression {
         /// Length of the compressed body.
         bytes: usize,
-        /// The error in the body.
+        /// Description of the error in the body.
         what: &'static str,
     },
 }
@@ -141,18 +142,17 @@ impl Header {
     /// [`HEADER_BYTES`] bytes have arrived.
     ///
     /// # Errors
-    /// The peer speaks another version, does not speak CQL, or announces a body that is too long.
+    /// The peer uses another version, does not use CQL, or announces a body that is too long.
     #[inline]
     pub fn parse_response(bytes: &[u8], version: Version) -> Result<Option<Header>, FrameError> {
         Self::parse(bytes, version.number() | RESPONSE_BIT)
     }
 
     /// Reads the header of the first response of a connection. Its version may differ from that of
-    /// the request: a server that refuses a version answers in one of its own versions.
+    /// the request, because a server that refuses a version answers in a version that it supports.
     ///
     /// # Errors
-    /// The peer speaks a very old version, does not speak CQL, or announces a body that is too
-    /// long.
+    /// The peer uses a very old version, does not use CQL, or announces a body that is too long.
     pub fn parse_first_response(bytes: &[u8]) -> Result<Option<Header>, FrameError> {
         match bytes.first().map(|byte| byte & !RESPONSE_BIT) {
             Some(version @ 1..OLDEST_VERSION) if bytes[0] & RESPONSE_BIT != 0 => {
@@ -165,7 +165,7 @@ impl Header {
         }
     }
 
-    /// Reads the header of a request in version 4, which cassay's own servers speak. Returns
+    /// Reads the header of a request in version 4, which cassay's own servers use. Returns
     /// `Ok(None)` if fewer than [`HEADER_BYTES`] bytes have arrived.
     ///
     /// # Errors
@@ -230,31 +230,31 @@ impl Header {
         out.extend_from_slice(&bytes);
     }
 
-    /// Returns the bytes of the whole frame, header included.
+    /// Returns the number of bytes of the whole frame, including the header.
     #[inline]
     pub fn frame_bytes(&self) -> usize {
         HEADER_BYTES + self.length as usize
     }
 }
 
-/// Smallest buffer in which a frame is received.
+/// Size of the smallest buffer for receiving a frame, in bytes.
 const ROOM_BYTES_MIN: usize = 64 << 10;
 
-/// Returns the size for the buffer of a frame of `frame_bytes` bytes when `arrived` of them have
-/// arrived. It is at most twice the arrived bytes. The peer states the length in the header, so
-/// memory is reserved only for bytes that arrive. Growing by doubling copies each byte at most once
-/// on average.
+/// Returns the size of the buffer for a frame of `frame_bytes` bytes, after `arrived` of them have
+/// arrived. The size is at most twice the number of arrived bytes. The peer states the length in
+/// the header, so memory is reserved only for bytes that arrive. Since the buffer grows by
+/// doubling, each byte is copied at most once on average.
 pub fn room_bytes(arrived: usize, frame_bytes: usize) -> usize {
     let earned = arrived.saturating_mul(2).max(ROOM_BYTES_MIN);
     frame_bytes.min(earned)
 }
 
-/// Reads the next response in this version, or the first one in any version. Returns its header,
-/// and puts its body into `body`. Skips unsolicited events. `fill` must fill the whole slice that
-/// it gets with the next bytes.
+/// Reads the next response. It must have the given version, or may have any version if it is the
+/// first response. Returns its header, and puts its body into `body`. Skips unsolicited events.
+/// `fill` must fill the whole slice that it gets with the next bytes.
 ///
 /// # Errors
-/// The errors of `fill`; or the bytes are not CQL, or longer than `limit`.
+/// The errors of `fill`. Also, the bytes are not CQL, or are longer than `limit`.
 pub fn receive<E>(
     version: Option<Version>,
     body: &mut Vec<u8>,
@@ -287,8 +287,8 @@ pub fn receive<E>(
     }
 }
 
-/// Opens a frame with this version byte: writes a header whose length [`end`] fills in. Returns the
-/// offset of the frame.
+/// Begins a frame with this version byte. Writes a header in which [`end`] later sets the length.
+/// Returns the offset of the frame.
 pub(crate) fn begin(out: &mut Vec<u8>, version: u8, stream: i16, opcode: u8) -> usize {
     let start = out.len();
     Header {
@@ -302,7 +302,7 @@ pub(crate) fn begin(out: &mut Vec<u8>, version: u8, stream: i16, opcode: u8) -> 
     start
 }
 
-/// Writes the body length of the frame that [`begin`] opened at `start`.
+/// Writes the body length of the frame that [`begin`] began at `start`.
 #[inline]
 pub(crate) fn end(out: &mut [u8], start: usize) {
     let length = out.len() - start - HEADER_BYTES;
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(room_bytes(HEADER_BYTES, 100), 100);
         let (mut room, mut growths) = (room_bytes(0, claimed), 0);
         while room < claimed {
-            // The buffer is full when more is requested.
+            // More data is requested only when the buffer is full.
             let more = room_bytes(room, claimed);
             assert!(more > room && more <= 2 * room);
             (room, growths) = (more, growths + 1);

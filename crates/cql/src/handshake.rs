@@ -1,5 +1,5 @@
-//! Opens a connection: STARTUP, then a user and a password if the node requires them. Sans-I/O: the
-//! owner of the socket sends the buffer and passes on the answers.
+//! Opens a connection with STARTUP, and then with a user and a password if the node requires them.
+//! This module does no I/O: the owner of the socket sends the buffer and passes on the answers.
 //!
 //! Only the mechanism SASL PLAIN is supported, which sends the credentials in one message. cassay
 //! refuses a node that requests more.
@@ -15,19 +15,19 @@ use crate::wire::ParseError;
 /// First message to a node.
 const FIRST: &str = "STARTUP";
 
-/// A handshake under way.
+/// A handshake that has begun and not ended.
 #[derive(Debug)]
 pub struct Handshake {
     version: Version,
     compression: Option<Compression>,
-    /// The message to the node that is being answered.
+    /// Name of the message that the node must answer next.
     telling: &'static str,
 }
 
-/// Reasons why a connection does not open.
+/// Reasons why a connection cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// The node requires credentials, but there are none.
+    /// The node requires credentials, but none are configured.
     #[error("the node requires a user and password ({class}), but cassay has none")]
     NoCredentials {
         /// Class name of the node's authenticator.
@@ -41,7 +41,7 @@ pub enum HandshakeError {
         /// The node's message.
         message: String,
     },
-    /// Version 5 compresses its segments only with LZ4.
+    /// Version 5 is required, which can compress segments only with LZ4.
     #[error(
         "the node requires native protocol {version}, which has no compression by {}; use lz4 or \
          none",
@@ -56,24 +56,24 @@ pub enum HandshakeError {
     /// The node refuses the request.
     #[error("{telling} was refused: {code}: {message}")]
     Refused {
-        /// The message that it refused.
+        /// Name of the message that the node refused.
         telling: &'static str,
         /// Error code of the response.
         code: ErrorCode,
         /// The node's message.
         message: String,
     },
-    /// An answer that does not fit the request.
+    /// The node's answer does not fit the request.
     #[error(
         "the node answered {telling} with opcode {opcode:#04x}; cassay supports only SASL PLAIN"
     )]
     Unexpected {
-        /// The message that was answered.
+        /// Name of the message that was answered.
         telling: &'static str,
         /// Opcode of the answer.
         opcode: u8,
     },
-    /// An answer that cannot be parsed.
+    /// The answer cannot be parsed.
     #[error(transparent)]
     Parse(#[from] ParseError),
 }
@@ -104,14 +104,14 @@ impl Handshake {
         })
     }
 
-    /// Returns the segments that wrap frames after the first answer. `None` if frames are not
-    /// wrapped.
+    /// Returns the format of the segments that wrap frames after the first answer. Returns `None`
+    /// if frames are not wrapped.
     pub fn segments(&self) -> Option<Segments> {
         self.version.has_segments().then(|| Segments::new(self.compression))
     }
 
     /// Processes an answer, whose body must not be compressed. Returns true if the connection is
-    /// now open. If not, it has appended the next request, which carries the password.
+    /// now open. Otherwise it has appended the next request, which carries the password.
     ///
     /// # Errors
     /// The connection is unusable. No error message contains the password.
@@ -148,7 +148,8 @@ impl Handshake {
         Ok(false)
     }
 
-    /// Refuses an answer in another version, and an error about the version.
+    /// Checks the version of an answer. Refuses an answer in another version, and an error about
+    /// the version.
     fn check_version(
         &self,
         header: &Header,
@@ -164,7 +165,7 @@ impl Handshake {
             {
                 error.message.to_owned()
             }
-            // Other errors may have one of the server's own versions.
+            // Other errors may come in a version that the server supports.
             Response::Error(_) => return Ok(()),
             _ if answered != version.number() => format!("the node answers in version {answered}"),
             _ => return Ok(()),
@@ -183,7 +184,7 @@ mod tests {
         Handshake::begin(&mut Vec::new(), version, None).expect("no compression is refused")
     }
 
-    /// Returns the result of the frame, and the next request.
+    /// Returns the result of processing the frame, and the next request.
     fn answered(
         handshake: &mut Handshake,
         credentials: Option<(&str, &str)>,
@@ -230,8 +231,8 @@ mod tests {
         }
     }
 
-    /// Answers of other servers and versions to a version that they do not accept, from their
-    /// sources. The answer has one of their own versions.
+    /// These are answers of other servers and versions to a version that they do not accept,
+    /// according to their sources. Each answer has a version that the server supports.
     #[test]
     fn a_version_that_is_refused_is_told_from_all_else_that_is() {
         for (asked, answers, message) in [
@@ -310,7 +311,8 @@ mod tests {
         );
     }
 
-    /// Options that other servers offer, from their documents. None of them changes the requests.
+    /// These are options that other servers offer, according to their documentation. None of them
+    /// changes the requests.
     #[test]
     fn options_that_others_offer_are_read_and_left_alone() {
         let shards: &[(&str, &[&str])] = &[

@@ -1,12 +1,12 @@
 //! The only crate that knows the bytes of CQL's protocol: frames in, frames out, templates with
 //! patch points; sans-I/O.
 //!
-//! It speaks versions 3 to 5 of the native protocol (Cassandra 2.1 and later), and answers in
+//! The crate supports versions 3 to 5 of the protocol (Cassandra 2.1 and later), and answers in
 //! version 4. Invariants:
-//! - Bytes from the network never cause a panic, and never reserve more memory than they justify.
-//!   The crate checks every count against the remaining bytes before it reserves memory.
+//! - Bytes from the network never cause a panic, and never reserve much more memory than their own
+//!   size. The crate checks every count against the remaining bytes before it reserves memory.
 //! - The hot path (`template`, `frame`, `response::{result_kind, error_code, RawRows}`, `token`)
-//!   does not allocate when the caller's buffer has room.
+//!   does not allocate if the caller's buffer has enough capacity.
 
 pub mod compression;
 pub mod consistency;

@@ -1,4 +1,4 @@
-//! Encodes responses in version 4, as a server writes them. The null target uses them.
+//! Encodes responses in version 4, as a server writes them. The null target uses this module.
 //!
 //! Each function appends ONE whole uncompressed frame to `out`, like those in `request`.
 
@@ -41,7 +41,7 @@ pub fn auth_success(out: &mut Vec<u8>, stream: i16) {
     frame::end(out, start);
 }
 
-/// Appends SUPPORTED: options and their possible values.
+/// Appends SUPPORTED, with options and their possible values.
 pub fn supported(out: &mut Vec<u8>, stream: i16, options: &[(&str, &[&str])]) {
     let start = begin(out, stream, opcode::SUPPORTED);
     append_count(out, options.len());
@@ -128,7 +128,7 @@ pub fn prepared(out: &mut Vec<u8>, stream: i16, prepared: &PreparedStatement) {
 }
 
 /// Appends a RESULT of kind Rows. Each row has as many values as there are columns. The frame
-/// describes the columns, unless the request asked to skip them (`skip_metadata`).
+/// describes the columns, unless `skip_metadata` is set, as a request may demand.
 pub fn rows(
     out: &mut Vec<u8>,
     stream: i16,
@@ -146,7 +146,7 @@ pub fn rows(
     frame::end(out, start);
 }
 
-/// Like [`rows`], with the same row `rows_count` times. `cells` are its encoded values.
+/// Does the same as [`rows`] for `rows_count` equal rows. `cells` are the encoded values of a row.
 pub fn same_rows(
     out: &mut Vec<u8>,
     stream: i16,

@@ -1,8 +1,8 @@
-//! Encodes requests and, for the null target, parses them.
+//! Encodes requests. It also parses them, for the null target.
 //!
 //! Each encoder appends ONE whole uncompressed frame to `out`. Lengths that do not fit the
-//! protocol's fields (65,535 values, an id of 64 KiB) are errors of the program, not of its input,
-//! and panic.
+//! protocol's fields (65,535 values, an id of 64 KiB) are bugs of the program, not errors in its
+//! input, and cause a panic.
 
 mod parse;
 
@@ -17,10 +17,10 @@ use crate::version::Version;
 use crate::wire::{ParseError, Reader, append_u16};
 use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
 
-/// Requested version of CQL, which is the only one that Cassandra 3 to 5 accept.
+/// Version of the CQL language that is requested. It is the only one that Cassandra 3 to 5 accept.
 pub const CQL_VERSION: &str = "3.0.0";
 
-/// The name under which the client appears in `system_views.clients`.
+/// Name of the client in `system_views.clients`.
 pub const DRIVER_NAME: &str = "cassay";
 
 /// Bits of the flags byte of query parameters.
@@ -34,18 +34,18 @@ pub(crate) mod param {
     pub const NAMES: u8 = 0x40;
 }
 
-/// Identifiers by which a server knows a prepared statement.
+/// Identifiers by which a server recognizes a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementId<'a> {
     /// Id of the statement.
     pub id: &'a [u8],
-    /// Id of its result columns as they were when it was prepared. In version 5 it lets a server
-    /// detect clients with outdated metadata. Empty in older versions.
+    /// Id of the statement's result columns at the time of its preparation. In version 5, a server
+    /// uses it to detect clients with outdated metadata. It is empty in older versions.
     pub result_metadata: &'a [u8],
 }
 
 impl<'a> StatementId<'a> {
-    /// Reads the identifiers in a server's answer to PREPARE.
+    /// Reads the identifiers from a server's answer to PREPARE.
     pub(crate) fn read(reader: &mut Reader<'a>, version: Version) -> Result<Self, ParseError> {
         Ok(StatementId {
             id: reader.short_bytes("statement id")?,
@@ -58,7 +58,7 @@ impl<'a> StatementId<'a> {
 }
 
 impl<'a> From<&'a [u8]> for StatementId<'a> {
-    /// Returns the identifier of a version before 5.
+    /// Returns the identifiers of a statement in a version before 5.
     fn from(id: &'a [u8]) -> StatementId<'a> {
         StatementId {
             id,
@@ -84,24 +84,25 @@ impl<'a> From<&'a Vec<u8>> for StatementId<'a> {
 pub struct QueryParams<'a> {
     /// Protocol version of the frame.
     pub version: Version,
-    /// Consistency of the statement.
+    /// Consistency level of the statement.
     pub consistency: Consistency,
-    /// Values of the bind markers in order, encoded; `None` is null. At most 65,535.
+    /// Encoded values of the bind markers in order, at most 65,535. `None` is null.
     pub values: &'a [Option<&'a [u8]>],
-    /// Rows per page. `None` returns all rows at once.
+    /// Number of rows per page. `None` returns all rows at once.
     pub page_size: Option<i32>,
     /// Position at which the previous page ended.
     pub paging_state: Option<&'a [u8]>,
-    /// Consistency of the Paxos part of a lightweight transaction.
+    /// Consistency level of the Paxos part of a lightweight transaction.
     pub serial_consistency: Option<Consistency>,
-    /// Write time in microseconds since 1970. `None` uses the coordinator's clock.
+    /// Timestamp of the write in microseconds since 1970. `None` leaves the timestamp to the
+    /// coordinator.
     pub timestamp_us: Option<i64>,
-    /// Tells the server to omit the description of the columns from the rows.
+    /// True if the server should omit the description of the columns from the rows.
     pub skip_metadata: bool,
 }
 
 impl Default for QueryParams<'_> {
-    /// Returns LOCAL_ONE in version 4. All other parameters are unset.
+    /// Returns parameters with LOCAL_ONE in version 4. All other parameters are unset.
     fn default() -> Self {
         QueryParams {
             version: Version::V4,
@@ -116,11 +117,12 @@ impl Default for QueryParams<'_> {
     }
 }
 
-/// Ways of applying a batch.
+/// Ways in which a batch can be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum BatchKind {
-    /// Through the batch log: either all statements apply now, or all of them eventually.
+    /// Through the batch log. Either all statements are applied now, or all of them are applied
+    /// eventually.
     Logged = 0,
     /// Without the batch log.
     Unlogged = 1,
@@ -129,7 +131,7 @@ pub enum BatchKind {
 }
 
 impl BatchKind {
-    /// Every kind, with its name in lower case.
+    /// Every kind of batch, with its name in lower case.
     pub const NAMES: [(&str, BatchKind); 3] = [
         ("logged", BatchKind::Logged),
         ("unlogged", BatchKind::Unlogged),
@@ -148,7 +150,7 @@ impl BatchKind {
 pub struct BatchEntry<'a> {
     /// Statement to execute.
     pub statement: BatchStatement<'a>,
-    /// Values of its bind markers in order, encoded; `None` is null.
+    /// Encoded values of the statement's bind markers in order. `None` is null.
     pub values: &'a [Option<&'a [u8]>],
 }
 
@@ -171,7 +173,7 @@ impl EventKind {
         EventKind::SchemaChange,
     ];
 
-    /// The kind's word on the wire.
+    /// Returns the kind's name in the protocol.
     pub fn name(self) -> &'static str {
         match self {
             EventKind::TopologyChange => "TOPOLOGY_CHANGE",
@@ -181,8 +183,8 @@ impl EventKind {
     }
 }
 
-/// Appends STARTUP, which opens a connection. The answer is READY or AUTHENTICATE. With
-/// `compression`, later frames may be compressed in both directions.
+/// Appends STARTUP, which opens a connection. The answer is READY or AUTHENTICATE. If `compression`
+/// is set, later frames may be compressed in both directions.
 pub fn startup(out: &mut Vec<u8>, version: Version, stream: i16, compression: Option<Compression>) {
     let start = frame::begin(out, version.number(), stream, opcode::STARTUP);
     let options = [
@@ -202,8 +204,8 @@ pub fn startup(out: &mut Vec<u8>, version: Version, stream: i16, compression: Op
     frame::end(out, start);
 }
 
-/// Appends OPTIONS in version 4, which requests the options that STARTUP may carry. The answer is
-/// SUPPORTED. It is also a heartbeat.
+/// Appends OPTIONS in version 4, which requests the options that STARTUP may contain. The answer is
+/// SUPPORTED. The request also serves as a heartbeat.
 pub fn options(out: &mut Vec<u8>, stream: i16) {
     frame::begin(out, Version::V4.number(), stream, opcode::OPTIONS);
 }
@@ -215,8 +217,8 @@ pub fn auth_response(out: &mut Vec<u8>, version: Version, stream: i16, token: &[
     frame::end(out, start);
 }
 
-/// Returns the token of the SASL PLAIN mechanism (RFC 4616) without an authorization identity, as
-/// Cassandra's PasswordAuthenticator expects it.
+/// Returns the token of the SASL PLAIN mechanism (RFC 4616) without an authorization identity.
+/// Cassandra's PasswordAuthenticator expects this form.
 pub fn sasl_plain(user: &str, password: &str) -> Vec<u8> {
     [b"\0", user.as_bytes(), b"\0", password.as_bytes()].concat()
 }
@@ -235,7 +237,7 @@ pub fn register(out: &mut Vec<u8>, stream: i16, events: &[EventKind]) {
 /// Appends PREPARE. The answer is a RESULT of kind Prepared. The text is sent without its comments.
 ///
 /// # Errors
-/// The text is not CQL, or is ambiguous; `out` then ends within the frame.
+/// The text is not CQL, or is ambiguous. `out` then ends with an incomplete frame.
 pub fn prepare(
     out: &mut Vec<u8>,
     version: Version,
@@ -245,14 +247,15 @@ pub fn prepare(
     let start = frame::begin(out, version.number(), stream, opcode::PREPARE);
     append_statement_text(out, cql)?;
     if version >= Version::V5 {
-        // Flags. The only defined flag would announce a keyspace.
+        // No flags are set. The only defined flag would announce a keyspace.
         append_i32(out, 0);
     }
     frame::end(out, start);
     Ok(())
 }
 
-/// Appends QUERY, which executes a statement given as text. The text is sent without its comments.
+/// Appends QUERY, which executes a statement that is given as text. The text is sent without its
+/// comments.
 ///
 /// # Errors
 /// As for [`prepare`].

@@ -25,14 +25,14 @@ use crate::wire::{ParseError, Reader, Result};
 pub enum Response<'a> {
     /// The request failed.
     Error(ErrorBody<'a>),
-    /// The connection is open, or events are registered.
+    /// The connection is open, or the registration for events was accepted.
     Ready,
     /// The connection needs credentials.
     Authenticate {
         /// Class name of the server's authenticator.
         class: &'a str,
     },
-    /// The options that STARTUP may carry: name and possible values.
+    /// The options that STARTUP may contain, each with its name and its possible values.
     Supported(Vec<(String, Vec<String>)>),
     /// A statement was executed or prepared.
     Result(ResultBody<'a>),
@@ -40,7 +40,7 @@ pub enum Response<'a> {
     Event(Event),
     /// The authenticator requests more data. `None` is a null token.
     AuthChallenge(Option<&'a [u8]>),
-    /// The credentials were right; `None` is a null token.
+    /// The credentials were right. `None` is a null token.
     AuthSuccess(Option<&'a [u8]>),
 }
 
@@ -51,9 +51,9 @@ pub enum ResultBody<'a> {
     Void,
     /// A result with rows.
     Rows(Rows<'a>),
-    /// USE: the new keyspace of the connection.
+    /// The keyspace of the connection has changed, after USE.
     SetKeyspace(&'a str),
-    /// PREPARE: the statement's id and columns.
+    /// The id and the columns of a statement, after PREPARE.
     Prepared(PreparedStatement),
     /// The schema was changed.
     SchemaChange(SchemaChange),
@@ -75,11 +75,11 @@ pub enum ResultKind {
     SchemaChange = 5,
 }
 
-/// Parses a response's uncompressed body. Tracing id, warnings and custom payload are skipped
+/// Parses a response's uncompressed body. The tracing id, warnings and custom payload are skipped
 /// according to the header's flags.
 ///
 /// # Errors
-/// The opcode is not a response's, or the body does not fit its opcode.
+/// The opcode is not that of a response, or the body does not fit the opcode.
 pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Response<'a>> {
     let body = payload(header.flags, body)?;
     let version = version_of(header);
@@ -106,8 +106,9 @@ pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Response<'a>> {
     })
 }
 
-/// Returns the part of an uncompressed body after tracing id, warnings and custom payload. Usually
-/// none of these flags is set; then this is the whole body, at the cost of one comparison.
+/// Returns the part of an uncompressed body after the tracing id, warnings and custom payload.
+/// Usually none of these flags is set. In this case the result is the whole body, and the function
+/// makes only one comparison.
 ///
 /// # Errors
 /// The body ends within the parts that the flags announce.
@@ -140,8 +141,8 @@ fn version_of(header: &Header) -> Version {
     Version::from_number(header.version & !RESPONSE_BIT).unwrap_or_default()
 }
 
-/// Returns the id in the [`payload`] of a RESULT of kind Prepared, for callers that know its
-/// metadata already.
+/// Returns the id from the [`payload`] of a RESULT of kind Prepared. It is for callers that already
+/// have the metadata of the statement.
 ///
 /// # Errors
 /// The body ends within the id.
@@ -151,8 +152,8 @@ pub fn prepared_id<'a>(header: &Header, body: &'a [u8]) -> Result<StatementId<'a
     StatementId::read(&mut reader, version_of(header))
 }
 
-/// Returns the kind of a RESULT from its [`payload`]. `None` if the payload is too short or the
-/// kind does not exist.
+/// Returns the kind of a RESULT from its [`payload`]. Returns `None` if the payload is too short or
+/// the kind is unknown.
 #[inline]
 pub fn result_kind(body: &[u8]) -> Option<ResultKind> {
     match i32::from_be_bytes(*body.first_chunk()?) {

@@ -1,32 +1,33 @@
-//! Segments of version 5: frames between checksums, in both directions after the answer to STARTUP.
+//! Segments of version 5. They are frames between checksums, in both directions after the answer to
+//! STARTUP.
 //!
 //! A segment begins with a header. It has 17 bits for the length and, with LZ4, 17 bits for the
-//! length before compression. Then come a bit that is set if the segment holds whole frames, and a
-//! CRC of 24 bits. At most 131,071 bytes of payload and a CRC of 32 bits follow. All of it is
-//! little-endian. The concatenated payloads are the frames, so a reader can ignore that bit.
+//! length before compression. Then come a bit that is set if the segment contains whole frames, and
+//! a CRC of 24 bits. At most 131,071 bytes of payload and a CRC of 32 bits follow. All numbers are
+//! little-endian. The concatenated payloads are the frames, so a reader can ignore the bit.
 
 use crate::compression::{self, Compression};
 use crate::frame::{HEADER_BYTES, LENGTH_OFFSET};
 use lz4_flex::block;
 
-/// Maximum bytes of frames in a segment.
+/// Maximum number of bytes of frames in a segment.
 pub const PAYLOAD_BYTES_MAX: usize = (1 << LENGTH_BITS) - 1;
 
-/// Maximum bytes of a segment.
+/// Maximum number of bytes of a segment.
 pub const SEGMENT_BYTES_MAX: usize = PAYLOAD_BYTES_MAX + LZ4_HEADER_BYTES + TRAILER_BYTES;
 
-/// Bits of a length.
+/// Number of bits of a length.
 const LENGTH_BITS: u32 = 17;
-/// Length, flag and CRC.
+/// Size of a header with one length, the flag and the CRC, in bytes.
 const PLAIN_HEADER_BYTES: usize = 3 + HEADER_CRC_BYTES;
-/// Both lengths, flag and CRC.
+/// Size of a header with both lengths, the flag and the CRC, in bytes.
 const LZ4_HEADER_BYTES: usize = 5 + HEADER_CRC_BYTES;
 const HEADER_CRC_BYTES: usize = 3;
-/// CRC of the payload.
+/// Size of the CRC of the payload, in bytes.
 const TRAILER_BYTES: usize = 4;
-/// Initial bytes of a payload's CRC.
+/// Bytes with which the computation of a payload's CRC begins.
 const CRC32_BEGIN: [u8; 4] = [0xFA, 0x2D, 0x55, 0xCA];
-/// Initial value and polynomial of a header's CRC.
+/// Initial value of a header's CRC. The polynomial follows.
 const CRC24_BEGIN: u32 = 0x87_5060;
 const CRC24_POLYNOMIAL: u32 = 0x197_4F0B;
 
@@ -36,7 +37,7 @@ pub enum SegmentError {
     /// The header is corrupt, or is not a header.
     #[error("the header of a segment has the checksum {found:#08x} instead of {expected:#08x}")]
     Header {
-        /// Checksum computed from its bytes.
+        /// Checksum that was computed from the header.
         expected: u32,
         /// Checksum received.
         found: u32,
@@ -48,12 +49,12 @@ pub enum SegmentError {
     Payload {
         /// Length of the payload.
         bytes: usize,
-        /// Checksum computed from its bytes.
+        /// Checksum that was computed from the payload.
         expected: u32,
         /// Checksum received.
         found: u32,
     },
-    /// The content does not expand to the announced length.
+    /// The payload does not expand to the announced length.
     #[error("a compressed segment of {bytes} bytes does not decompress to the stated {expanded}")]
     Compression {
         /// Length of the payload.
@@ -72,32 +73,32 @@ pub struct Segments {
 /// Content of a segment's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SegmentHeader {
-    /// Bytes of the payload as received.
+    /// Number of bytes of the payload as received.
     bytes: usize,
-    /// Bytes of the payload after decompression. `None` if it is not compressed.
+    /// Number of bytes of the payload after decompression. `None` if the payload is not compressed.
     expanded: Option<usize>,
 }
 
 impl Segments {
-    /// Returns the format for a connection that was opened with this compression. The protocol has
-    /// no Snappy here; [`Handshake`](crate::Handshake) refuses it.
+    /// Returns the format for a connection that was opened with this compression. The protocol does
+    /// not have Snappy for segments, and [`Handshake`](crate::Handshake) refuses it.
     pub fn new(compression: Option<Compression>) -> Segments {
         Segments {
             is_lz4: compression == Some(Compression::Lz4),
         }
     }
 
-    /// Returns the room for the segments of this many bytes of frames. Any two adjacent segments
-    /// together hold more than one segment can.
+    /// Returns the capacity that is sufficient for the segments of this number of bytes of frames.
+    /// Any two adjacent segments together contain more bytes than fit in one segment.
     pub fn room_bytes(frames_bytes: usize) -> usize {
         let segments = 2 * (frames_bytes / PAYLOAD_BYTES_MAX) + 2;
         let each = LZ4_HEADER_BYTES + TRAILER_BYTES;
         frames_bytes + segments * each + block::get_maximum_output_size(PAYLOAD_BYTES_MAX)
     }
 
-    /// Appends whole frames as segments. A segment holds as many frames as fit. A frame that does
-    /// not fit is split over several segments. The function does not allocate if `out` has
-    /// [`Segments::room_bytes`].
+    /// Appends whole frames as segments. A segment contains as many frames as fit. A frame that
+    /// does not fit is split over several segments. The function does not allocate if `out` has a
+    /// free capacity of [`Segments::room_bytes`].
     pub fn wrap(self, frames: &[u8], out: &mut Vec<u8>) {
         let mut rest = frames;
         while !rest.is_empty() {
@@ -151,8 +152,8 @@ impl Segments {
         out.extend_from_slice(&crc.to_le_bytes());
     }
 
-    /// Returns the bytes of the segment that begins with these bytes. `None` if its header is not
-    /// complete yet.
+    /// Returns the number of bytes of the segment that begins with these bytes. Returns `None` if
+    /// its header is not complete yet.
     ///
     /// # Errors
     /// The bytes are not a header.
@@ -161,7 +162,7 @@ impl Segments {
         Ok(header.map(|header| self.header_bytes() + header.bytes + TRAILER_BYTES))
     }
 
-    /// Puts the content of a whole segment into `payload`, replacing the previous content.
+    /// Puts the content of a whole segment into `payload`, and replaces the previous content.
     ///
     /// # Errors
     /// The segment is corrupt.
@@ -211,7 +212,7 @@ impl Segments {
         }
         let says = number(says);
         let length = |shift: u32| (says >> shift) as usize & PAYLOAD_BYTES_MAX;
-        // If a segment did not become shorter, the second length is 0.
+        // If compression did not make a segment shorter, the second length is 0.
         let expanded = Some(length(LENGTH_BITS)).filter(|bytes| self.is_lz4 && *bytes > 0);
         Ok(Some(SegmentHeader {
             bytes: length(0),
@@ -226,7 +227,7 @@ pub struct SegmentReader {
     segments: Segments,
     segment: Vec<u8>,
     payload: Vec<u8>,
-    /// Bytes of the payload that were passed on.
+    /// Number of bytes of the payload that were passed on.
     taken: usize,
 }
 
@@ -241,15 +242,16 @@ impl SegmentReader {
         }
     }
 
-    /// Returns the format of its segments.
+    /// Returns the format of the connection's segments.
     pub fn segments(&self) -> Segments {
         self.segments
     }
 
-    /// Fills the whole of `room` with the next bytes. `fill` does the same from the socket.
+    /// Fills the whole of `room` with the next bytes. `fill` must do the same with bytes from the
+    /// socket.
     ///
     /// # Errors
-    /// The errors of `fill`; or the bytes are not a segment.
+    /// The errors of `fill`. Also, the bytes are not a segment.
     pub fn fill<E>(
         &mut self,
         mut room: &mut [u8],
@@ -291,7 +293,7 @@ impl SegmentReader {
     }
 }
 
-/// Returns the bytes of the first frame, limited to those present.
+/// Returns the number of bytes of the first frame, limited to those that are present.
 fn frame_bytes(frames: &[u8]) -> usize {
     let length = frames
         .get(LENGTH_OFFSET..)
@@ -300,7 +302,7 @@ fn frame_bytes(frames: &[u8]) -> usize {
     frames.len().min(HEADER_BYTES + length)
 }
 
-/// Returns the total bytes of the leading frames that fit together into one segment.
+/// Returns the total number of bytes of the first frames, as many as fit together into one segment.
 fn whole_frames_bytes(frames: &[u8]) -> usize {
     let mut whole = 0;
     while whole < frames.len() {
@@ -313,7 +315,7 @@ fn whole_frames_bytes(frames: &[u8]) -> usize {
     whole
 }
 
-/// Returns the number in up to eight bytes, the lowest first.
+/// Returns the number in up to eight bytes, of which the lowest comes first.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

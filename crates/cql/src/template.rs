@@ -1,10 +1,11 @@
-//! EXECUTE, QUERY and BATCH frames that are encoded once and patched per operation: the hot path of
-//! requests.
+//! EXECUTE, QUERY and BATCH frames that are encoded once and changed for each operation. This is
+//! the hot path of requests.
 //!
-//! A frame is head, values, tail. Head and tail are constant for a statement. Each operation writes
-//! the values and patches the stream id, the body length and, if the client sets it, the timestamp.
-//! A further page adds the paging state. A batch is a list of entries between its own head and
-//! tail. No function allocates if `out` has room for [`Template::bytes`] and the values.
+//! A frame consists of a head, values and a tail. Head and tail are constant for a statement. Each
+//! operation writes the values and sets the stream id, the body length and, if the client provides
+//! it, the timestamp. A further page adds the paging state. A batch is a list of entries between a
+//! head and a tail. No function allocates if `out` has capacity for [`Template::bytes`] and the
+//! values.
 
 use crate::frame::{self, HEADER_BYTES, opcode};
 use crate::request::{self, BatchKind, QueryParams, StatementId, param};
@@ -12,38 +13,41 @@ use crate::tokens::{CqlMistake, append_statement_text};
 use crate::version::Version;
 use crate::wire::{append_long_bytes, append_short_bytes, append_u16};
 
-/// Bytes of a page size, which comes first in the tail of a paged statement.
+/// Number of bytes of a page size, which comes first in the tail of a paged statement.
 const PAGE_SIZE_BYTES: usize = 4;
-/// Bytes of a timestamp, which comes last in the tail of a statement that has one.
+/// Number of bytes of a timestamp, which comes last in the tail of a statement that has one.
 const TIMESTAMP_BYTES: usize = 8;
 /// Maximum number of statements in a BATCH.
 pub const BATCH_ENTRIES_MAX: usize = u16::MAX as usize;
 
-/// An EXECUTE or QUERY frame encoded once: head (header, id or text, consistency, flags, number of
-/// values), then values, then tail (page size, paging state, serial consistency, timestamp).
+/// An EXECUTE or QUERY frame that is encoded once. The head consists of the header, the id or text,
+/// the consistency, the flags and the number of values. After the values comes the tail: page size,
+/// paging state, serial consistency and timestamp.
 ///
-/// Budget: 25 ns per standard1 write frame (6 values, 236 bytes with the header). Measured: 11 ns,
-/// by `tests/it/cost.rs`, on one of 2 shared vCPUs, the best of 1000 rounds in a warm buffer of 64
-/// frames. The [`token`](crate::token::murmur3) of its key takes the same time again.
+/// The budget is 25 ns per standard1 write frame (6 values, 236 bytes with the header). The
+/// measured time is 11 ns, by `tests/it/cost.rs`, on one of 2 shared vCPUs, as the best of 1000
+/// rounds in a warm buffer of 64 frames. The [`token`](crate::token::murmur3) of the key takes the
+/// same time again.
 #[derive(Clone, Debug)]
 pub struct Template {
     head: Vec<u8>,
     tail: Vec<u8>,
-    /// The statement's entry in a BATCH: its kind, id or text, and number of values.
+    /// The statement's entry in a BATCH. It has the kind, the id or text, and the number of values.
     entry: Vec<u8>,
-    /// Id of the description of its result columns in version 5.
+    /// Id of the description of the statement's result columns in version 5.
     result_metadata: Vec<u8>,
-    /// Offset in the head of the parameter flags, or of the last of their four bytes.
+    /// Offset of the parameter flags in the head. If they have four bytes, it is the offset of the
+    /// last byte.
     flags_offset: usize,
     has_page_size: bool,
     has_timestamp: bool,
 }
 
 impl Template {
-    /// Encodes an EXECUTE. `id` is the prepared statement's. `values_count` is the number of values
-    /// that will be appended between [`begin`](Self::begin) and [`finish`](Self::finish).
+    /// Encodes an EXECUTE. `id` is that of the prepared statement. `values_count` is the number of
+    /// values that will be appended between [`begin`](Self::begin) and [`finish`](Self::finish).
     /// `params.values` and `params.paging_state` are ignored. A timestamp in `params` only reserves
-    /// room for the timestamp that [`stamp`] writes.
+    /// space for the timestamp that [`stamp`] writes.
     pub fn execute<'i>(
         id: impl Into<StatementId<'i>>,
         values_count: u16,
@@ -59,8 +63,8 @@ impl Template {
         }
     }
 
-    /// Encodes a QUERY: like [`Template::execute`], for a statement that is sent as text every
-    /// time, without its comments.
+    /// Encodes a QUERY. It does the same as [`Template::execute`] for a statement that is sent as
+    /// text every time, without its comments.
     ///
     /// # Errors
     /// The text is not CQL, or is ambiguous.
@@ -76,8 +80,8 @@ impl Template {
         Ok(Self::new(opcode::QUERY, sent, values_count, params))
     }
 
-    /// Encodes a template from the statement's entry in a BATCH (without the number of values) and
-    /// its form outside one.
+    /// Encodes a template from the statement's entry in a BATCH (without the number of values), and
+    /// from its form outside of a batch.
     fn new(
         opcode: u8,
         (mut entry, alone): (Vec<u8>, &[u8]),
@@ -107,7 +111,8 @@ impl Template {
         }
     }
 
-    /// Appends the head to `out`. Returns the offset of the frame, for [`finish`](Self::finish).
+    /// Appends the head to `out`. Returns the offset of the frame, which [`finish`](Self::finish)
+    /// needs.
     #[inline]
     pub fn begin(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
@@ -115,8 +120,8 @@ impl Template {
         start
     }
 
-    /// Appends the tail and patches stream id and body length of the frame that
-    /// [`begin`](Self::begin) opened at `start`.
+    /// Appends the tail. Sets the stream id and the body length of the frame that
+    /// [`begin`](Self::begin) began at `start`.
     #[inline]
     pub fn finish(&self, out: &mut Vec<u8>, start: usize, stream: i16) {
         if !self.tail.is_empty() {
@@ -125,7 +130,7 @@ impl Template {
         patch(out, start, stream);
     }
 
-    /// Like [`finish`](Self::finish), for the page that begins at `paging_state`.
+    /// Does the same as [`finish`](Self::finish) for the page that begins at `paging_state`.
     pub fn finish_page(&self, out: &mut Vec<u8>, start: usize, stream: i16, paging_state: &[u8]) {
         out[start + self.flags_offset] |= param::PAGING_STATE;
         let before = if self.has_page_size {
@@ -140,12 +145,13 @@ impl Template {
         patch(out, start, stream);
     }
 
-    /// Returns true if a frame ends with a timestamp, which [`stamp`] must set.
+    /// Returns true if the frame ends with a timestamp, which [`stamp`] must set.
     pub fn has_timestamp(&self) -> bool {
         self.has_timestamp
     }
 
-    /// Returns the id under which the statement was prepared. `None` if it is sent as text.
+    /// Returns the id under which the statement was prepared. Returns `None` if the statement is
+    /// sent as text.
     pub fn prepared_id(&self) -> Option<&[u8]> {
         match self.entry.as_slice() {
             [1, _, _, id @ .., _, _] => Some(id),
@@ -153,13 +159,13 @@ impl Template {
         }
     }
 
-    /// Returns true if it executes the statement with these identifiers.
+    /// Returns true if the template executes the statement with these identifiers.
     pub fn executes(&self, id: StatementId<'_>) -> bool {
         self.prepared_id() == Some(id.id) && self.result_metadata == id.result_metadata
     }
 
-    /// Returns the bytes of head and tail. A frame has these and its values, each with 4 bytes of
-    /// length.
+    /// Returns the number of bytes of head and tail. A frame also has its values, each with a
+    /// length field of 4 bytes.
     pub fn bytes(&self) -> usize {
         self.head.len() + self.tail.len()
     }
@@ -171,9 +177,9 @@ impl Template {
     }
 }
 
-/// A BATCH frame encoded once: head (header, kind, number of entries), then the entries, each
-/// [`Template::append_entry`] and its values, then tail (consistency, flags, serial consistency,
-/// timestamp).
+/// A BATCH frame that is encoded once. The head consists of the header, the kind and the number of
+/// entries. The entries follow, each as [`Template::append_entry`] and its values. The tail
+/// consists of the consistency, the flags, the serial consistency and the timestamp.
 #[derive(Clone, Debug)]
 pub struct BatchTemplate {
     version: Version,
@@ -183,8 +189,9 @@ pub struct BatchTemplate {
 }
 
 impl BatchTemplate {
-    /// Encodes the constant parts. Uses only the version, consistency, serial consistency and
-    /// presence of a timestamp in `params`, because a BATCH has no other parameters.
+    /// Encodes the constant parts. Of `params`, only the version, the consistency, the serial
+    /// consistency and the presence of a timestamp are used, because a BATCH has no other
+    /// parameters.
     pub fn new(kind: BatchKind, params: &QueryParams) -> BatchTemplate {
         let params = QueryParams {
             version: params.version,
@@ -204,7 +211,7 @@ impl BatchTemplate {
         }
     }
 
-    /// Appends the head of a batch of `entries_count`. Returns the offset of the frame.
+    /// Appends the head of a batch with `entries_count` entries. Returns the offset of the frame.
     #[inline]
     pub fn begin(&self, out: &mut Vec<u8>, entries_count: u16) -> usize {
         let start = frame::begin(out, self.version.number(), 0, opcode::BATCH);
@@ -213,26 +220,26 @@ impl BatchTemplate {
         start
     }
 
-    /// Appends the tail and patches stream id and body length.
+    /// Appends the tail, and sets the stream id and the body length.
     #[inline]
     pub fn finish(&self, out: &mut Vec<u8>, start: usize, stream: i16) {
         out.extend_from_slice(&self.tail);
         patch(out, start, stream);
     }
 
-    /// Returns true if a frame ends with a timestamp, which [`stamp`] must set.
+    /// Returns true if the frame ends with a timestamp, which [`stamp`] must set.
     pub fn has_timestamp(&self) -> bool {
         self.has_timestamp
     }
 
-    /// Returns the bytes of head and tail.
+    /// Returns the number of bytes of head and tail.
     pub fn bytes(&self) -> usize {
         HEADER_BYTES + 3 + self.tail.len()
     }
 }
 
-/// Sets the timestamp of the finished frame at the end of `out`, in µs since 1970. The frame's
-/// template must have one.
+/// Sets the timestamp of the finished frame at the end of `out`, in µs since 1970. The template of
+/// the frame must have a timestamp.
 #[inline]
 pub fn stamp(out: &mut [u8], timestamp_us: i64) {
     if let Some(place) = out.last_chunk_mut::<TIMESTAMP_BYTES>() {
@@ -250,7 +257,7 @@ fn patch(out: &mut [u8], start: usize, stream: i16) {
     header[frame::LENGTH_OFFSET..].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Appends a value: its length as an int, then its bytes.
+/// Appends a value as its length (an int) and its bytes.
 #[inline]
 pub fn append_value(out: &mut Vec<u8>, value: &[u8]) {
     debug_assert!(value.len() <= frame::BODY_BYTES_MAX as usize);
@@ -259,7 +266,7 @@ pub fn append_value(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// Appends a null value: the length -1.
+/// Appends a null value, which is the length -1.
 #[inline]
 pub fn append_null(out: &mut Vec<u8>) {
     out.extend_from_slice(&(-1i32).to_be_bytes());

@@ -1,9 +1,9 @@
-//! Splits CQL into tokens: names, texts and symbols, without comments. Follows Cassandra's own
-//! lexer (`Lexer.g`, the same in 4.0 to 6.0).
+//! Splits CQL into tokens, which are names, texts and symbols, without comments. The rules are
+//! those of Cassandra's own lexer (`Lexer.g`, which is the same in 4.0 to 6.0).
 //!
-//! Invariants: an accepted text has the same meaning for a server, and no comment is ever sent to
-//! one (the encoders of [`crate::request`] ensure this). If programs disagree on the end of a line,
-//! this module refuses the text ([`AMBIGUOUS`]).
+//! Invariants: an accepted text has the same meaning for a server, and a comment is never sent to a
+//! server (the encoders of [`crate::request`] ensure this). If programs disagree about where a line
+//! ends, this module refuses the text ([`AMBIGUOUS`]).
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub enum TokenKind {
     Word,
     /// A name in double quotes.
     Quoted,
-    /// A text in single quotes or dollars.
+    /// A text in single quotes or between dollar signs.
     Text,
     /// One character of punctuation.
     Symbol,
@@ -25,21 +25,21 @@ pub enum TokenKind {
 pub struct Token {
     /// Kind of the token.
     pub kind: TokenKind,
-    /// Words in lower case; names and texts without their quotes.
+    /// Text of the token. Words are in lower case. Names and texts do not include their quotes.
     pub text: String,
-    /// Offset of its first byte.
+    /// Offset of the token's first byte.
     pub at: usize,
-    /// Offset after its last byte.
+    /// Offset after the token's last byte.
     pub end: usize,
 }
 
-/// The first place at which a text is not CQL, or is ambiguous.
+/// The first position at which a text is not CQL, or is ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {message}")]
 pub struct CqlMistake {
     /// Description of the mistake.
     pub message: String,
-    /// Byte offset in the text.
+    /// Byte offset of the mistake in the text.
     pub at: usize,
 }
 
@@ -62,18 +62,19 @@ const AMBIGUOUS: [char; 14] = [
     '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
 ];
 
-/// Returns a text as a literal: in single quotes, with inner quotes doubled.
+/// Returns a text as a CQL literal. It is in single quotes, and quotes within it are doubled.
 pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Returns a name for a statement, for any characters: in double quotes, with inner quotes doubled.
+/// Returns a name for use in a statement, which may contain any characters. It is in double quotes,
+/// and quotes within it are doubled.
 pub fn quoted_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Returns the `transactional_mode` in the definition of an Accord table (6.0). `None` if it is
-/// off. Only `DESCRIBE` shows it; no table of `system_schema` has it (6.0-alpha2).
+/// Returns the `transactional_mode` in the definition of an Accord table (6.0). Returns `None` if
+/// it is off. Only `DESCRIBE` shows it, and no table of `system_schema` contains it (6.0-alpha2).
 pub fn transactional_mode(statement: &str) -> Option<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let found = tokens.windows(3).find(|three| {
@@ -84,8 +85,8 @@ pub fn transactional_mode(statement: &str) -> Option<String> {
     found.map(|three| three[2].text.clone()).filter(|mode| mode != "off")
 }
 
-/// Splits a text into statements at each `;` outside texts and comments, and returns each with its
-/// offset.
+/// Splits a text into statements at each `;` outside of texts and comments. Returns each statement
+/// with its offset.
 ///
 /// # Errors
 /// As for [`tokens`].
@@ -109,9 +110,9 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
     Ok(statements)
 }
 
-/// Splits a schema into its statements, each with its offset, as [`split`] does. It omits `COMMENT
-/// ON …` and `SECURITY LABEL ON …`, which define nothing. DESCRIBE of Cassandra 6.0 adds them to
-/// each element that has one; earlier lines cannot parse them.
+/// Splits a schema into its statements with their offsets, like [`split`]. It omits `COMMENT ON …`
+/// and `SECURITY LABEL ON …`, since these do not define objects. DESCRIBE of Cassandra 6.0 adds
+/// them to the elements that have them, but earlier versions cannot parse them.
 ///
 /// # Errors
 /// As for [`tokens`].
@@ -127,14 +128,14 @@ pub fn definitions(schema: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
 /// Returns the tokens of a text without its comments.
 ///
 /// # Errors
-/// A comment, name or text is not closed; a character outside them is not part of CQL; or a comment
-/// contains a character that ends a line only for some programs.
+/// A comment, name or text is not closed. A character outside of these is not part of CQL. A
+/// comment contains a character that ends a line only for some programs.
 pub fn tokens(cql: &str) -> Result<Vec<Token>, CqlMistake> {
     let tokens = Pieces::split(cql).filter_map(|piece| piece.map(|one| one.token(cql)).transpose());
     tokens.collect()
 }
 
-/// Returns a text in the form in which it is sent: with a blank instead of each comment.
+/// Returns a text in the form in which it is sent, with a blank instead of each comment.
 ///
 /// # Errors
 /// As for [`tokens`].
@@ -153,10 +154,11 @@ pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, CqlMistake> {
     Ok(Cow::Owned(text))
 }
 
-/// Appends a text without its comments as the protocol's *long string*. Makes no other allocation.
+/// Appends a text without its comments, as a *long string* of the protocol. It does not allocate,
+/// except to extend `out`.
 ///
 /// # Errors
-/// As for [`tokens`]; `out` then ends in the middle of the text.
+/// As for [`tokens`]. `out` then ends in the middle of the text.
 pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), CqlMistake> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -168,7 +170,7 @@ pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), 
     Ok(())
 }
 
-/// The important token forms of Cassandra's lexer.
+/// The token forms of Cassandra's lexer that this module distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Blank,
@@ -176,7 +178,7 @@ enum Form {
     Word,
     Quoted,
     Text,
-    /// A text between dollars.
+    /// A text between dollar signs.
     Dollars,
     Symbol,
 }
@@ -187,7 +189,7 @@ impl Form {
     }
 }
 
-/// A part of a text with a single form.
+/// A piece of a text that has a single form.
 struct Piece {
     form: Form,
     at: usize,
@@ -223,7 +225,7 @@ impl Piece {
     }
 }
 
-/// Iterator over the adjacent pieces of a text. It ends after the first fault.
+/// Iterator over the adjacent pieces of a text. It ends after the first mistake.
 struct Pieces<'a> {
     cql: &'a str,
     at: usize,
@@ -234,8 +236,8 @@ impl Pieces<'_> {
         Pieces { cql, at: 0 }
     }
 
-    /// Returns the form and length of the piece that begins here, or the offset of a fault and its
-    /// message.
+    /// Returns the form and length of the piece that begins here. If there is a mistake, returns
+    /// its offset and message.
     fn next_piece(&self, first: char) -> Result<(Form, usize), (usize, String)> {
         let rest = &self.cql[self.at..];
         let open = |what: &str| (0, format!("the {what} that begins here is unterminated"));
@@ -297,8 +299,8 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Returns the length of a quoted token with its quotes, if it is closed. A doubled quote
-/// represents one quote.
+/// Returns the length of a quoted token including its quotes, if it is closed. Within it, a doubled
+/// quote stands for one quote.
 fn quoted(rest: &str, quote: &str) -> Option<usize> {
     let mut at = quote.len();
     loop {
@@ -310,9 +312,9 @@ fn quoted(rest: &str, quote: &str) -> Option<usize> {
     }
 }
 
-/// Returns the length of a comment up to the end of its line, without that end. Cassandra also ends
-/// it at a carriage return, which other programs treat as part of the comment. Therefore, only
-/// blanks may follow a lone carriage return before the end of the line.
+/// Returns the length of a comment without the end of its line. Cassandra also ends the comment at
+/// a carriage return, which other programs treat as part of the comment. Therefore only blanks may
+/// follow a lone carriage return before the end of the line.
 fn line_comment(rest: &str) -> Result<usize, (usize, String)> {
     let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
     is_read_in_one_way(&rest[..length])?;

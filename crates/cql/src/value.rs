@@ -1,4 +1,4 @@
-//! CQL types and values: decoded and encoded cells of the control plane.
+//! CQL types and values. The control plane decodes and encodes cells with this module.
 //!
 //! The data plane does not use this module, since it compares and writes bytes. Decoding reserves
 //! at most a small multiple of the cell's own bytes, regardless of the counts in them.
@@ -43,7 +43,7 @@ pub enum CqlType {
     Timestamp,
     /// UUID of any version.
     Uuid,
-    /// UTF-8 text; `text` and `varchar` are the same.
+    /// UTF-8 text. `text` and `varchar` are the same type.
     Text,
     /// Integer of any size.
     Varint,
@@ -51,7 +51,7 @@ pub enum CqlType {
     Timeuuid,
     /// IPv4 or IPv6 address.
     Inet,
-    /// A day without a time.
+    /// A date without a time of day.
     Date,
     /// Time of day.
     Time,
@@ -67,24 +67,24 @@ pub enum CqlType {
     Set(Box<CqlType>),
     /// Keys and values.
     Map(Box<CqlType>, Box<CqlType>),
-    /// A fixed number of elements, each of its own type.
+    /// A fixed number of elements, each with a separate type.
     Tuple(Vec<CqlType>),
     /// User-defined type.
     Udt(Box<UdtType>),
     /// A fixed number of elements of one type (Cassandra 5).
     Vector(Box<CqlType>, u32),
-    /// Another type, named by its Java class.
+    /// Another type, which is named by its Java class.
     Custom(String),
 }
 
 /// A user-defined type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdtType {
-    /// Keyspace of the type.
+    /// Keyspace of the user-defined type.
     pub keyspace: String,
-    /// Name of the type.
+    /// Name of the user-defined type.
     pub name: String,
-    /// Names and types of its fields. All values of the type share these names.
+    /// Names and types of the fields. All values of the type share the names.
     pub fields: Vec<(Arc<str>, CqlType)>,
 }
 
@@ -93,7 +93,8 @@ pub struct UdtType {
 pub enum Value {
     /// No value.
     Null,
-    /// Zero bytes for a type that needs bytes: a relic of Thrift that Cassandra still allows.
+    /// Zero bytes for a type that requires bytes. This is a relic of Thrift that Cassandra still
+    /// allows.
     Empty,
     /// `ascii` and `text`.
     Text(String),
@@ -105,11 +106,11 @@ pub enum Value {
     Boolean(bool),
     /// `counter`.
     Counter(i64),
-    /// `decimal`: `unscaled` × 10^-`scale`.
+    /// `decimal`, with the value `unscaled` × 10^-`scale`.
     Decimal {
-        /// Two's complement, big-endian, at least one byte.
+        /// Number in two's complement, big-endian, with at least one byte.
         unscaled: Vec<u8>,
-        /// Digits after the point.
+        /// Number of digits after the point.
         scale: i32,
     },
     /// `double`.
@@ -122,13 +123,13 @@ pub enum Value {
     Timestamp(i64),
     /// `uuid`.
     Uuid([u8; 16]),
-    /// `varint`: two's complement, big-endian, at least one byte.
+    /// `varint`, in two's complement, big-endian, with at least one byte.
     Varint(Vec<u8>),
     /// `timeuuid`.
     Timeuuid([u8; 16]),
     /// `inet`.
     Inet(IpAddr),
-    /// `date`: days, where 2^31 is 1970-01-01.
+    /// `date`, as a number of days, where 2^31 is 1970-01-01.
     Date(u32),
     /// `time`: nanoseconds since midnight.
     Time(i64),
@@ -136,7 +137,7 @@ pub enum Value {
     Smallint(i16),
     /// `tinyint`.
     Tinyint(i8),
-    /// `duration`: three numbers of the same sign.
+    /// `duration`, as three numbers with the same sign.
     Duration {
         /// The number of months.
         months: i32,
@@ -151,10 +152,11 @@ pub enum Value {
     Set(Vec<Value>),
     /// `map`.
     Map(Vec<(Value, Value)>),
-    /// `tuple`. It is shorter than its type if it was written before the type grew.
+    /// `tuple`. The value has fewer elements than its type if it was written before elements were
+    /// added to the type.
     Tuple(Vec<Value>),
-    /// User-defined type: fields by name, without fields that were added to the type after the
-    /// value was written.
+    /// User-defined type, with fields by name. Fields that were added to the type after the value
+    /// was written are missing.
     Udt(Vec<(Arc<str>, Value)>),
     /// `vector`.
     Vector(Vec<Value>),
@@ -164,7 +166,7 @@ pub enum Value {
 
 impl Value {
     /// Returns the value as an integer, for integer types, counters, dates, times, and varints that
-    /// fit. `None` for other types.
+    /// fit. Returns `None` for other types.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Value::Bigint(v) | Value::Counter(v) | Value::Timestamp(v) | Value::Time(v) => Some(*v),
@@ -178,7 +180,7 @@ impl Value {
     }
 
     /// Returns the value as a floating point number, for floats, doubles, decimals and the types of
-    /// [`as_i64`](Self::as_i64). The result rounds large numbers.
+    /// [`as_i64`](Self::as_i64). Large numbers are rounded.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Double(v) => Some(*v),
@@ -188,7 +190,7 @@ impl Value {
         }
     }
 
-    /// Returns the value as text. `None` if it is not text.
+    /// Returns the value as text. Returns `None` if it is not text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -196,7 +198,7 @@ impl Value {
         }
     }
 
-    /// Returns the value as a boolean. `None` if it is not a boolean.
+    /// Returns the value as a boolean. Returns `None` if it is not a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Boolean(value) => Some(*value),
@@ -204,14 +206,14 @@ impl Value {
         }
     }
 
-    /// Returns true if the cell has no value.
+    /// Returns true if the cell is null.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
 }
 
-/// Returns the integer in 1 to 8 bytes of two's complement. More bytes are allowed if the
-/// additional ones in front are only sign bytes.
+/// Returns the integer in 1 to 8 bytes of two's complement. There may be more bytes if the
+/// additional first bytes are only sign bytes.
 fn i64_of(bytes: &[u8]) -> Option<i64> {
     let sign = if bytes.first()? & 0x80 == 0 {
         0x00
@@ -225,7 +227,7 @@ fn i64_of(bytes: &[u8]) -> Option<i64> {
     fits.then_some(i64::from_be_bytes(whole))
 }
 
-/// Codes of the types without parts, with their CQL names and their Java classes.
+/// Codes of the types without element types, with their CQL names and their Java classes.
 const SIMPLE: [(u16, CqlType, &str, &str); 20] = [
     (0x0001, CqlType::Ascii, "ascii", "AsciiType"),
     (0x0002, CqlType::Bigint, "bigint", "LongType"),
@@ -249,7 +251,7 @@ const SIMPLE: [(u16, CqlType, &str, &str); 20] = [
     (0x0015, CqlType::Duration, "duration", "DurationType"),
 ];
 
-/// Codes of the types with parts.
+/// Codes of the types with element types.
 mod code {
     pub const CUSTOM: u16 = 0x0000;
     pub const LIST: u16 = 0x0020;
@@ -260,7 +262,7 @@ mod code {
 }
 
 impl CqlType {
-    /// Reads a type of at most `depth` levels. Each type subtracts one from `types_left`.
+    /// Reads a type of at most `depth` levels. Each type that is read reduces `types_left` by one.
     pub(crate) fn read(
         reader: &mut Reader<'_>,
         depth: usize,
@@ -352,8 +354,8 @@ impl CqlType {
         })
     }
 
-    /// Appends the type as in metadata. Vectors and durations use their Java classes, because
-    /// version 4 has no codes for them.
+    /// Appends the type as in metadata. Vectors and durations are written as their Java classes,
+    /// because version 4 has no codes for them.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
         use crate::wire::{append_count, append_string, append_u16};
         match self {

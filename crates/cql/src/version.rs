@@ -13,8 +13,8 @@ use std::fmt;
 pub enum Version {
     /// Cassandra 2.1 and later.
     V3 = 3,
-    /// Cassandra 2.2 and later. It is used wherever it is offered, since version 5 costs a checksum
-    /// per message.
+    /// Cassandra 2.2 and later. It is used wherever a server offers it, since version 5 costs a
+    /// checksum per message.
     #[default]
     V4 = 4,
     /// Cassandra 4.0 and later.
@@ -25,12 +25,12 @@ impl Version {
     /// All versions, in the order in which cassay tries them.
     pub const ALL: [Version; 3] = [Version::V4, Version::V5, Version::V3];
 
-    /// Returns its number, which is its byte in requests.
+    /// Returns the number of the version, which is its byte in requests.
     pub fn number(self) -> u8 {
         self as u8
     }
 
-    /// Returns the version with this number. `None` if it is not supported.
+    /// Returns the version with this number. Returns `None` if it is not supported.
     pub fn from_number(number: u8) -> Option<Version> {
         Version::ALL.into_iter().find(|version| version.number() == number)
     }

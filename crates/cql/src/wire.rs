@@ -1,7 +1,8 @@
 //! Reads and appends the primitive notations of section 3 of the protocol specification.
 //!
-//! `Reader` is a cursor that checks before it advances. No function here reserves memory because of
-//! a count alone: `Reader::count` refuses a count that the remaining bytes could not hold.
+//! `Reader` is a cursor that checks the length before it advances. None of its functions reserves
+//! memory because of a count alone: `Reader::count` refuses a count for which the remaining bytes
+//! are too short.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -11,19 +12,20 @@ pub enum ParseError {
     /// The body ends too early.
     #[error("{what} at byte {offset} needs {needed} bytes, but only {left} remain")]
     Short {
-        /// Item that was read.
+        /// Name of the item that was being read.
         what: &'static str,
         /// Offset from the start of the bytes that were parsed.
         offset: usize,
-        /// Bytes that it needs. A minimum if its elements have no fixed length.
+        /// Number of bytes that the item needs. It is a minimum if the elements of the item have no
+        /// fixed length.
         needed: u64,
-        /// Bytes that are left.
+        /// Number of bytes that are left.
         left: usize,
     },
     /// A number outside the range that the protocol, or the stated limit, allows.
     #[error("{what} at byte {offset} is {value}; it must be {allowed}")]
     Value {
-        /// Item that was read.
+        /// Name of the item that was being read.
         what: &'static str,
         /// Offset from the start of the bytes that were parsed.
         offset: usize,
@@ -35,23 +37,24 @@ pub enum ParseError {
     /// Text that is not UTF-8, or not ASCII if that is required.
     #[error("{what} at byte {offset} is not valid text")]
     Text {
-        /// Item that was read.
+        /// Name of the item that was being read.
         what: &'static str,
         /// Offset from the start of the bytes that were parsed.
         offset: usize,
     },
-    /// A word that the protocol does not have in this place.
+    /// A word that the protocol does not permit here.
     #[error("{what} `{word}` is unknown")]
     Word {
-        /// Item that was read.
+        /// Name of the item that was being read.
         what: &'static str,
-        /// The word, cut to 64 characters.
+        /// The word, truncated to 64 characters.
         word: String,
     },
 }
 
 impl ParseError {
-    /// Returns the error for an unknown word, truncated so that a hostile word cannot fill a log.
+    /// Returns the error for an unknown word. The word is truncated so that a hostile peer cannot
+    /// fill a log.
     pub(crate) fn word(what: &'static str, word: &str) -> ParseError {
         const SHOWN_CHARS: usize = 64;
         ParseError::Word {
@@ -67,7 +70,7 @@ pub(crate) type Result<T> = std::result::Result<T, ParseError>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
-    /// Offset of the next byte. Never more than `bytes.len()`.
+    /// Offset of the next byte. It is never more than `bytes.len()`.
     at: usize,
 }
 
@@ -83,7 +86,7 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// Returns the bytes not yet read.
+    /// Returns the bytes that have not been read yet.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
@@ -142,7 +145,8 @@ impl<'a> Reader<'a> {
         Ok(i64::from_be_bytes(self.array(what)?))
     }
 
-    /// Reads an [int] count of elements, each of which takes at least `bytes_each` (not 0) bytes.
+    /// Reads an [int] number of elements, each of which takes at least `bytes_each` bytes.
+    /// `bytes_each` must not be 0.
     pub fn count(&mut self, what: &'static str, bytes_each: usize) -> Result<usize> {
         let offset = self.at;
         let value = self.i32(what)?;
@@ -161,13 +165,13 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// Reads a [string]: a short length, then UTF-8.
+    /// Reads a [string], which is a short length and UTF-8 text.
     pub fn string(&mut self, what: &'static str) -> Result<&'a str> {
         let length = usize::from(self.u16(what)?);
         self.text(length, what)
     }
 
-    /// Reads a [long string]: an int length, then UTF-8.
+    /// Reads a [long string], which is an int length and UTF-8 text.
     pub fn long_string(&mut self, what: &'static str) -> Result<&'a str> {
         let length = self.count(what, 1)?;
         self.text(length, what)
@@ -186,7 +190,7 @@ impl<'a> Reader<'a> {
         self.take(length, what)
     }
 
-    /// Reads [bytes]: an int length, then bytes. A negative length is null.
+    /// Reads [bytes], which are an int length and bytes. A negative length means null.
     #[inline]
     pub fn bytes(&mut self, what: &'static str) -> Result<Option<&'a [u8]>> {
         match usize::try_from(self.i32(what)?) {
@@ -216,7 +220,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads an [inet]: an address of 4 or 16 bytes preceded by its length, then a port as an int.
+    /// Reads an [inet], which is the length of an address, an address of 4 or 16 bytes, and a port
+    /// as an int.
     pub fn inet(&mut self, what: &'static str) -> Result<SocketAddr> {
         let offset = self.at;
         let ip = match self.u8(what)? {
@@ -247,12 +252,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends a [string]. The caller's text is at most 65,535 bytes long.
+/// Appends a [string]. The text must have at most 65,535 bytes.
 pub(crate) fn append_string(out: &mut Vec<u8>, text: &str) {
     append_short_bytes(out, text.as_bytes());
 }
 
-/// Appends [short bytes]. The caller's bytes are at most 65,535.
+/// Appends [short bytes]. There must be at most 65,535 bytes.
 pub(crate) fn append_short_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     let length = u16::try_from(bytes.len()).expect("a short string is at most 65,535 bytes");
     out.extend_from_slice(&length.to_be_bytes());
@@ -269,7 +274,7 @@ pub(crate) fn append_u16(out: &mut Vec<u8>, value: u16) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// Appends a count as a [short]. The caller's count is at most 65,535.
+/// Appends a number of elements as a [short]. It must be at most 65,535.
 pub(crate) fn append_count(out: &mut Vec<u8>, count: usize) {
     append_u16(
         out,
@@ -277,7 +282,7 @@ pub(crate) fn append_count(out: &mut Vec<u8>, count: usize) {
     );
 }
 
-/// Appends a [long string] or [bytes]: an int length, then bytes.
+/// Appends a [long string] or [bytes], which is an int length and bytes.
 pub(crate) fn append_long_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     crate::template::append_value(out, bytes);
 }

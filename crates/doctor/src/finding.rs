@@ -1,12 +1,12 @@
 //! The result for one setting of one host.
 
 measure::word_enum! {
-    /// Severity of a finding.
+    /// Severity of a finding about a setting.
     #[derive(PartialOrd, Ord)]
     pub enum Severity {
         /// The setting reduces performance or stability, or may lose data.
         Warning = "warning",
-        /// Another value is recommended. It is important in some cases.
+        /// Another value is recommended, which is important in some cases.
         Advice = "advice",
         /// The value could not be determined.
         NotTold = "not told",
@@ -18,11 +18,11 @@ measure::word_enum! {
 /// One setting of one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its name: `vm.max_map_count`, `limit.nofile`, `heap.size`.
+    /// Name of the setting, such as `vm.max_map_count`, `limit.nofile` or `heap.size`.
     pub setting: &'static str,
-    /// Node or device with the setting. Empty for the host itself.
+    /// Node or device to which the setting belongs. It is empty for the host itself.
     pub on: String,
-    /// Value found, or the reason why it is unknown.
+    /// Value that was found, or the reason why the value is unknown.
     pub value: String,
     /// Recommended value.
     pub wanted: String,
@@ -30,10 +30,11 @@ pub struct Finding {
     pub level: Severity,
     /// Reason for the recommendation.
     pub why: String,
-    /// Command that sets it, or advice on the next step.
+    /// Command that sets the recommended value, or advice on the next step.
     pub fix: String,
     /// Source of the recommendation.
     pub source: &'static str,
-    /// Check that Cassandra itself makes when it starts. Empty if there is none.
+    /// Check that Cassandra itself makes for this setting when it starts. It is empty if there is
+    /// none.
     pub start_check: &'static str,
 }

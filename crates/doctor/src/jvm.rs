@@ -1,5 +1,5 @@
-//! The settings of a node's JVM, from its own report or its command line, and the CPUs that it
-//! sees.
+//! The settings of a node's JVM, and the CPUs that the JVM sees. They come from the JVM's own
+//! report or from its command line.
 
 use cassandra::NodeConfiguration;
 use host::settings::{FactResult, ProcessSettings};
@@ -8,7 +8,7 @@ use target_spec::java_major;
 use topology::CpuSet;
 use versions::Release;
 
-/// The relevant arguments. Only a number can follow such an argument.
+/// The arguments that the rules use. The value of such an argument is always a number.
 pub(super) const ARGUMENTS: &[&str] = &[
     "-Xms",
     "-Xmx",
@@ -33,7 +33,7 @@ pub(super) const ARGUMENTS: &[&str] = &[
     "-Dcassandra.available_processors=",
 ];
 
-/// Collectors that compute their threads by [`parallel_threads`].
+/// Collectors that compute the number of their threads by [`parallel_threads`].
 const RECKONING: [&str; 3] = ["UseG1GC", "UseParallelGC", "UseConcMarkSweepGC"];
 const OTHERS: [&str; 3] = ["UseZGC", "UseShenandoahGC", "UseSerialGC"];
 
@@ -43,16 +43,17 @@ pub(super) struct Jvm<'a> {
     flags: BTreeMap<String, String>,
     /// Number of CPUs that the JVM reports.
     processors: Option<usize>,
-    /// The release of Cassandra that it runs, and its major version of Java.
+    /// The release of Cassandra that the JVM runs, and the major version of Java.
     runs: Option<(Release, u32)>,
 }
 
-/// Returns the number of stop-the-world threads that the JVM computes from `cpus`.
+/// Returns the number of stop-the-world threads that the JVM chooses for `cpus` CPUs.
 pub(super) fn parallel_threads(cpus: usize) -> usize {
     topology::parallel_gc_threads(cpus as u32) as usize
 }
 
-/// Returns the number of concurrent threads for this number of parallel threads.
+/// Returns the number of concurrent threads that the JVM chooses for this number of parallel
+/// threads.
 pub(super) fn concurrent_threads(parallel: usize) -> usize {
     topology::conc_gc_threads(parallel as u32) as usize
 }
@@ -82,13 +83,13 @@ impl<'a> Jvm<'a> {
         }
     }
 
-    /// Returns the release of Cassandra that it runs, and the major version of Java, if both are
-    /// known.
+    /// Returns the release of Cassandra that the JVM runs, and the major version of Java, if both
+    /// are known.
     pub fn runs(&self) -> Option<(&Release, u32)> {
         self.runs.as_ref().map(|(release, java)| (release, *java))
     }
 
-    /// Returns the name of its node.
+    /// Returns the name of the JVM's node.
     pub fn name(&self) -> String {
         self.process.name.clone()
     }
@@ -97,7 +98,7 @@ impl<'a> Jvm<'a> {
         self.flags.get(flag).is_some_and(|value| value == "true")
     }
 
-    /// Returns a flag that is a number, or a size in bytes.
+    /// Returns the value of a flag, which is a number or a size in bytes.
     pub fn number(&self, flag: &str) -> Option<u64> {
         size(self.flags.get(flag)?)
     }
@@ -106,8 +107,8 @@ impl<'a> Jvm<'a> {
         usize::try_from(self.number(flag)?).ok()
     }
 
-    /// Returns the number of CPUs that the kernel lets the JVM use, limited by its quota of CPU
-    /// time.
+    /// Returns the number of CPUs that the kernel permits the JVM to use, limited by the quota of
+    /// CPU time.
     pub fn allowed(&self) -> Option<usize> {
         let cpus = self.cpus()?.len();
         let quota = self.process.cpu_quota.map(|quota| quota.ceil().max(1.0) as usize);
@@ -119,14 +120,14 @@ impl<'a> Jvm<'a> {
         list(&self.process.cpus)
     }
 
-    /// Returns the number of CPUs on which the JVM bases its settings.
+    /// Returns the number of CPUs from which the JVM derives its settings.
     pub fn reckons_with(&self) -> Option<usize> {
         let told = self.count("ActiveProcessorCount").filter(|count| *count > 0);
         told.or(self.processors).or_else(|| self.allowed())
     }
 
-    /// Returns the number of CPUs on which the settings of its collector should be based. These are
-    /// the CPUs that the JVM may use, or a smaller number if the user has set one. Another rule
+    /// Returns the number of CPUs from which the settings of the collector should be derived. These
+    /// are the CPUs that the JVM may use, or a smaller number if the user has set one. Another rule
     /// judges the user's number.
     pub fn counted(&self) -> Option<usize> {
         let allowed = self.allowed()?;
@@ -134,13 +135,13 @@ impl<'a> Jvm<'a> {
         Some(told.unwrap_or(allowed))
     }
 
-    /// Returns true if its collector computes its threads in the usual way. The default collector
-    /// of Java 17 does.
+    /// Returns true if the collector derives the number of its threads from the number of CPUs. The
+    /// default collector of Java 17 does.
     pub fn reckons(&self) -> bool {
         RECKONING.iter().any(|one| self.is_on(one)) || !OTHERS.iter().any(|one| self.is_on(one))
     }
 
-    /// Returns the number of stop-the-world threads, if it is known.
+    /// Returns the number of stop-the-world threads, if the number is known.
     pub fn parallel(&self) -> Option<usize> {
         let reckoned = || {
             Some(parallel_threads(
@@ -151,13 +152,13 @@ impl<'a> Jvm<'a> {
     }
 }
 
-/// Returns the numbers in a reported list.
+/// Returns the numbers in a list that the host reported.
 pub(super) fn list(told: &FactResult<String>) -> Option<CpuSet> {
     let set = CpuSet::parse_list(told.as_ref().ok()?).ok()?;
     Some(set).filter(|set| !set.is_empty())
 }
 
-/// Returns name and value of an argument.
+/// Returns the name and the value of an argument.
 fn flag_of(argument: &str) -> Option<(String, String)> {
     let pair = |name: &str, value: &str| Some((name.to_owned(), value.to_owned()));
     if let Some(value) = argument.strip_prefix("-Xmx") {
@@ -177,7 +178,7 @@ fn flag_of(argument: &str) -> Option<(String, String)> {
     pair(name, value)
 }
 
-/// Parses a number, optionally with the JVM's letter for its unit.
+/// Parses a number, which may be followed by the JVM's letter for a unit.
 fn size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match text[digits.len()..].to_ascii_lowercase().as_str() {

@@ -1,8 +1,8 @@
 //! The only crate that knows how to set up a host for Cassandra: each setting with its value,
 //! reason, source and command.
 //!
-//! It changes nothing. Facts come from [`host::settings`], read by the agent of each host.
-//! [`rules`] judges them, and is a pure function of them.
+//! The crate does not change settings. Facts come from [`host::settings`], which the agent of each
+//! host reads. [`rules`] judges them, and is a pure function of these facts.
 
 mod finding;
 mod jvm;
@@ -22,20 +22,20 @@ use std::path::{Path, PathBuf};
 pub struct HostExamination {
     /// Name of the host.
     pub host: String,
-    /// Description of the host: CPUs, memory, and its programs.
+    /// Description of the host, with its CPUs, memory and programs.
     pub about: Vec<String>,
-    /// True if the examination ran inside a container, whose kernel is the machine's.
+    /// True if the examination ran inside a container. The kernel is then that of the machine.
     pub is_contained: bool,
-    /// All settings, the worst first.
+    /// Findings for all settings. The worst come first.
     pub findings: Vec<Finding>,
-    /// A sentence for each part that could not be examined.
+    /// Sentences about everything that could not be examined.
     pub unseen: Vec<String>,
 }
 
-/// Argument by which a JVM runs Cassandra.
+/// Argument by which a JVM that runs Cassandra is recognized.
 const MAIN_CLASS: &str = "org.apache.cassandra.service.CassandraDaemon";
 
-/// Data folder of Cassandra's packages. The doctor examines it if no node reports its own.
+/// Data folder of Cassandra's packages. It is examined if no node reports its data folder.
 const USUAL_FOLDER: &str = "/var/lib/cassandra";
 
 /// Examines this machine, with all nodes that run on it.
@@ -56,11 +56,11 @@ pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
 }
 
 /// Examines the hosts of a cluster by their answers to [`question`]. `told` contains the nodes'
-/// reports on their JVMs. Without answers, the hosts of an attached cluster cannot be reached,
-/// unless it is this machine.
+/// reports on their JVMs. If there are no answers, the cluster is an attached one whose hosts
+/// cannot be reached, unless it runs on this machine.
 ///
 /// # Errors
-/// No host can be reached.
+/// None of the hosts can be reached.
 pub fn examine_cluster(
     nodes: &[NodeInfo],
     hosts: Option<&[(String, HostSettings)]>,
@@ -82,7 +82,7 @@ pub fn examine_cluster(
     Ok(hosts.map(|(name, settings)| examine(name, settings, told)).collect())
 }
 
-/// Returns the query for every host.
+/// Returns the query that is sent to every host.
 pub fn question() -> Question {
     Question {
         arguments: jvm::ARGUMENTS.iter().map(|one| (*one).to_owned()).collect(),
@@ -91,7 +91,7 @@ pub fn question() -> Question {
     }
 }
 
-/// Returns the query for a host whose nodes are not named.
+/// Returns the query for a host whose nodes are not known.
 fn about_all() -> Question {
     let file = |from: &str, to: &str| (from.to_owned(), to.to_owned());
     Question {

@@ -1,7 +1,8 @@
-//! The recommended value of each setting: one row per rule, and the pure function over them.
+//! The recommended value of each setting. The tables have one row per rule, and a pure function
+//! applies them.
 //!
-//! To add a setting, add a row to one of the four tables. If it needs a new kernel value, add its
-//! name to the tables of `crates/linux/src/settings/kernel.rs`.
+//! To add a setting, add a row to one of the four tables. If it requires a new kernel value, add
+//! the name of the value to the tables of `crates/linux/src/settings/kernel.rs`.
 
 mod cpu;
 mod disk;
@@ -15,7 +16,8 @@ use cassandra::NodeConfiguration;
 use host::settings::HostSettings;
 use rule::{Bound, Check, Rule, SettingResult, View, unless};
 
-/// Judges all settings of a host. `told` contains its nodes' reports on their JVMs, if available.
+/// Judges all settings of a host. `told` contains the reports of its nodes on their JVMs, if they
+/// are available.
 pub(super) fn judge(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<Finding> {
     let jvms = facts.processes.iter().map(|one| Jvm::read(one, told));
     let view = View {

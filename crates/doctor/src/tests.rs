@@ -1,6 +1,6 @@
 //! Tests the rules with tables of facts.
 //!
-//! Long because the cases of all rules are together.
+//! Long because the cases of all rules are in it.
 
 use super::*;
 use host::settings::{ClockState, Device, Interrupt, Mount, ProcessSettings, Queue};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const GIB: u64 = 1 << 30;
 
-/// Returns a node with all recommended values, on four CPUs.
+/// Returns a node on four CPUs with all recommended values.
 fn node(name: &str) -> ProcessSettings {
     let limit = |(name, limit): (&str, Option<u64>)| (name.to_owned(), limit);
     ProcessSettings {
@@ -102,7 +102,8 @@ fn well() -> HostSettings {
     }
 }
 
-/// Returns the settings that deviate, as `level setting on: value`.
+/// Returns the settings that deviate from the recommendation, each in the form `level setting on:
+/// value`.
 fn deviating(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<String> {
     let all = rules::judge(facts, told);
     let bad = all.iter().filter(|one| one.level != Severity::Ok);
@@ -140,7 +141,7 @@ fn arguments(facts: &mut HostSettings, all: &[&str]) {
     facts.processes[0].arguments = Ok(all.iter().map(|one| (*one).to_owned()).collect());
 }
 
-/// Changes to a healthy host, and the expected findings.
+/// Changes to the kernel settings of a healthy host, and the expected findings.
 const OF_KERNEL: &[(Change, &[&str])] = &[
     (
         |f| limit(f, "nofile", Some(1024)),
@@ -256,7 +257,7 @@ fn disk(facts: &mut HostSettings) -> &mut Device {
     &mut facts.mounts[0].devices[0]
 }
 
-/// Changes of disks and their interrupts, and the expected findings.
+/// Changes to the disks and their interrupts, and the expected findings.
 const OF_DISKS: &[(Change, &[&str])] = &[
     (
         |f| disk(f).read_ahead_kib = Ok(128),
@@ -283,7 +284,7 @@ const OF_DISKS: &[(Change, &[&str])] = &[
     ),
     (
         |f| {
-            // A mirror: its own read-ahead, and the scheduler of its parts.
+            // A mirror is judged by its own read-ahead, and by the scheduler of its parts.
             let part = Device {
                 read_ahead_kib: Ok(128),
                 ..disk(f).clone()
@@ -326,7 +327,7 @@ fn only_on_cpu_0() -> Vec<Interrupt> {
     vec![first]
 }
 
-/// Changes of Java machines, and the expected findings.
+/// Changes to the JVMs, and the expected findings.
 const OF_JVMS: &[(Change, &[&str])] = &[
     (
         |f| {
@@ -373,7 +374,7 @@ const OF_JVMS: &[(Change, &[&str])] = &[
         &["advice jvm.use_numa node1: off, with several NUMA nodes"],
     ),
     (
-        // Two groups of 16 GiB have 32 GiB in total, and a shared group has 16 GiB.
+        // Two groups of 16 GiB have 32 GiB in total, whereas one shared group has 16 GiB.
         |f| in_groups(f, ["/a", "/b"]),
         &["advice cpu.gc_threads_of_all: 8 in 2 JVMs on 4 CPUs"],
     ),
@@ -444,7 +445,7 @@ fn in_groups(facts: &mut HostSettings, groups: [&str; 2]) {
     }
 }
 
-/// This is the JVM's computation, as observed with Java 17 and 25.
+/// The expected numbers are those that Java 17 and 25 were observed to choose.
 #[test]
 fn threads_are_reckoned_as_the_jvm_does() {
     let expected = [
@@ -469,8 +470,8 @@ fn threads_are_reckoned_as_the_jvm_does() {
     }
 }
 
-/// A cpuset was narrowed after the JVM's start. The JVM keeps the threads that it computed at its
-/// start.
+/// The cpuset was made smaller after the JVM had started. The JVM keeps the number of threads that
+/// it chose at its start.
 #[test]
 fn facts_that_a_jvm_reports_count_before_its_command_line() {
     let mut facts = well();
@@ -518,7 +519,7 @@ fn a_java_that_the_makers_of_a_line_do_not_run_it_on_is_named() {
     }
 }
 
-/// Without facts, no setting counts as good, and every finding states the reason.
+/// If facts are missing, no setting counts as good, and every finding states the reason.
 #[test]
 fn an_unreadable_setting_is_neither_good_nor_wrong() {
     let no = || Err("no permission".to_owned());
@@ -542,7 +543,7 @@ fn an_unreadable_setting_is_neither_good_nor_wrong() {
     assert!(all.iter().all(|one| !one.value.is_empty()), "{all:#?}");
 }
 
-/// All rules are distinct, and give a reason and advice.
+/// All rules have different names, and each has a reason and advice.
 #[test]
 fn every_rule_has_a_name_of_its_own_a_reason_and_a_way_out() {
     let all = rules::judge(&well(), &[]);

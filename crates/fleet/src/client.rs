@@ -1,7 +1,7 @@
 //! A client that applies its share of a load, and reports its results each second.
 //!
-//! Invariants: a client stops its load if its controller has ended, or is silent for longer than
-//! its lease. After its end, it leaves nothing on its machine.
+//! Invariants: a client stops its load if its controller has ended, or if the controller is silent
+//! for longer than the client's lease. After its end, the client leaves nothing on its machine.
 
 use crate::client_figures::throttled_ns;
 use crate::client_requests::{
@@ -31,25 +31,25 @@ use workload::Program;
 /// Time limit for a controller to send its first request.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Time limit for the load to end after the end of the controller.
+/// Time limit for the load to end after the controller has ended.
 const END_LIMIT: Duration = Duration::from_secs(3);
 
-/// A client's result of compiling the controller's sources.
+/// The result of compiling the controller's sources in a client.
 #[derive(Clone)]
 pub struct CompiledSources {
     /// The program of operations.
     pub program: Arc<Program>,
-    /// Credentials and encryption of the connections.
+    /// Credentials, encryption and protocol of the connections.
     pub access: load::Access,
 }
 
-/// Builds a load from sources, which connects a study with this crate. The controller passes
-/// sources to [`Clients`](crate::Clients) as text that only the maker understands.
+/// Builds a load from sources. It connects the caller's studies with this crate. The controller
+/// passes sources to [`Clients`](crate::Clients) as text that only the maker can interpret.
 pub trait Maker: Sync {
-    /// Stores a large file of this many bytes that sources name but do not contain.
+    /// Stores a large file with this number of bytes. Sources name the file but do not contain it.
     ///
     /// # Errors
-    /// This build does not store such a file, or it is incomplete.
+    /// This build does not store such files, or the file is incomplete.
     fn keep(&self, from: &mut dyn Read, bytes: u64) -> Result<()>;
 
     /// Compiles the program, and reads the access to the cluster.
@@ -58,9 +58,9 @@ pub trait Maker: Sync {
     /// The sources do not come from this build.
     fn make(&self, sources: &str) -> Result<CompiledSources>;
 
-    /// Measures operations per second of the program on a local null target, with this many workers
-    /// on these CPUs. If `cpus` is empty, workers are not pinned. `None` if the machine was too
-    /// busy.
+    /// Measures the operations per second of the program on a local null target, with this number
+    /// of workers on these CPUs. If `cpus` is empty, workers are not pinned. Returns `None` if the
+    /// machine was too busy.
     ///
     /// # Errors
     /// The null target does not accept the program.
@@ -70,8 +70,8 @@ pub trait Maker: Sync {
     fn machine(&self) -> serde_json::Value;
 }
 
-/// Runs as a client if this process was started as one, and returns the exit code. `None` if it was
-/// not. The caller must run this before any other thread.
+/// Runs as a client if this process was started as a client, and returns the exit code. Otherwise
+/// returns `None`. The caller must call this before it starts any thread.
 pub fn answer(maker: &'static dyn Maker) -> Option<u8> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -134,7 +134,7 @@ pub(crate) struct ClientState {
 #[derive(Default)]
 struct Inner {
     sources: String,
-    /// Pieces of a large file that is arriving.
+    /// Pieces of a large file that is being received.
     pieces: Pieces,
     made: Option<CompiledSources>,
     armed: Option<ArmedLoad>,
@@ -151,12 +151,13 @@ impl ClientState {
         }
     }
 
-    /// Locks the state. A panic leaves nothing half-done under this lock.
+    /// Locks the state. A poisoned lock is accepted, because a panic cannot leave the state
+    /// inconsistent.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the load, and waits a short time for its end.
+    /// Ends the load, and waits for a short time until it has ended.
     pub fn end(&self) {
         let offering = {
             let mut inner = self.inner();
@@ -214,8 +215,8 @@ impl Serve<ClientState> for TakeLarge {
     }
 }
 
-/// Data that arrived in pieces. Each piece is dropped after it is read, so that no data is held
-/// twice.
+/// Data that was received in pieces. Each piece is dropped after it was read, so that the data is
+/// not held twice.
 #[derive(Default)]
 struct Pieces(VecDeque<io::Cursor<Vec<u8>>>);
 
@@ -269,7 +270,8 @@ impl Serve<ClientState> for Go {
         let armed = inner.armed.take().context("the client is not ready")?;
         let outbox = client.outbox.clone();
         let (sender, steering) = channel();
-        // This thread, which receives intervals, starts the load, because it has a high priority.
+        // The load is started by this thread, which receives the intervals, because it has a high
+        // priority.
         let offering = std::thread::Builder::new()
             .name("client-load".into())
             .spawn(move || {
@@ -298,7 +300,7 @@ impl Serve<ClientState> for Steer {
             }
             Steer::Abandon => steering.abandon(),
         }
-        // The number is read afterwards, because the workers did not know it before.
+        // The time is read afterwards, because the workers did not know of the change before.
         Ok(HeardAt {
             at_ns: clock::now_ns(),
         })
@@ -355,8 +357,8 @@ fn add_population(population: &mut Vec<KindInterval>, interval: &Interval) {
     }
 }
 
-/// Packs kinds into texts that fit into a message. Calls `with` for each text, with the number of
-/// its first kind.
+/// Packs kinds into texts that fit into a message. Calls `with` for each text, with the index of
+/// the first kind in it.
 fn in_pieces(kinds: &[KindInterval], mut with: impl FnMut(usize, String)) {
     let mut at = 0;
     while at < kinds.len() {

@@ -1,4 +1,4 @@
-//! Starts clients whose seats become available one by one, like pods.
+//! Starts clients on seats that become available one by one, such as pods.
 
 use crate::client_requests::Begin;
 use crate::clients::{Client, Clients, SILENCE_S, Seat, name_of};
@@ -9,16 +9,17 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
-/// Maximum number of such clients that are started at a time. Each gets a copy of this program.
+/// Maximum number of clients that are started at a time. Each of them gets a copy of this program.
 const COMING_MAX: usize = 8;
 
 impl Clients {
-    /// Starts a client on each of `count` seats, which become available in any order, several at a
-    /// time. `next` waits for a seat and returns its position in the fleet, from 0, and the seat.
+    /// Starts a client on each of `count` seats. The seats become available in any order, several
+    /// at a time. `next` waits for a seat, and returns the seat and its position in the fleet,
+    /// counted from 0.
     ///
     /// # Errors
-    /// A seat does not become available, or clients cannot be started; the error lists all with
-    /// their reasons. No client is then left running.
+    /// A seat does not become available, or clients cannot be started. The error lists all failures
+    /// with their reasons. In this case all started clients are ended.
     pub fn as_they_come(
         count: usize,
         mut next: impl FnMut() -> Result<(usize, Seat)>,

@@ -1,28 +1,28 @@
-//! The health of clients: each client's own figures, second by second and at the end.
+//! The health of clients, as each client's own figures for every second and at the end.
 
 use crate::codec::add_kinds;
 use anyhow::{Context, Result};
 use measure::outcome::OutcomeCounts;
 use measure::{ClientCount, ClientInterval, Histogram, KindInterval, Outcome};
 
-/// One interval of one client.
+/// One interval of a client.
 #[derive(Clone, Debug)]
 pub struct ClientSecond {
-    /// Position in the fleet, from 0.
+    /// Position of the client in the fleet, counted from 0.
     pub client: usize,
     /// Number of the interval.
     pub index: u64,
-    /// Start, local monotonic clock.
+    /// Start of the interval, on the local monotonic clock.
     pub start_ns: u64,
-    /// End, local monotonic clock.
+    /// End of the interval, on the local monotonic clock.
     pub end_ns: u64,
-    /// True if no more operations became due.
+    /// True if the load was draining, so that no further operations became due.
     pub draining: bool,
-    /// Outcomes of its operations, including early operations.
+    /// Outcomes of the client's operations, including early operations.
     pub outcomes: OutcomeCounts,
-    /// Latencies of its successes, including early successes: p50, p99 and the maximum, ns.
+    /// Latencies of the client's successes, including early ones: p50, p99 and maximum, in ns.
     pub latency_ns: [u64; 3],
-    /// The instrument's own figures.
+    /// Figures that the client measures about itself.
     pub figures: ClientInterval,
 }
 
@@ -31,15 +31,15 @@ pub struct ClientSecond {
 pub struct ClientNow {
     /// `client1`, ….
     pub name: String,
-    /// Place: `here`, or its name for `ssh`.
+    /// Place of the client: `here`, or the name of its machine for `ssh`.
     pub place: String,
-    /// Its last interval. `None` before the first.
+    /// Last interval of the client. `None` before the first interval.
     pub second: Option<SecondNow>,
-    /// Time since its last message, seconds. 0 if it has ended normally.
+    /// Time since the client's last message, in seconds. It is 0 if the client has ended normally.
     pub silent_s: f64,
-    /// Maximum error of its estimated clock offset, ms. `None` if it is unknown.
+    /// Maximum error of the estimated offset of the client's clock, in ms. `None` if it is unknown.
     pub clock_bound_ms: Option<f64>,
-    /// True if it is lost.
+    /// True if the client is lost.
     pub is_lost: bool,
 }
 
@@ -50,11 +50,11 @@ pub struct SecondNow {
     pub ok_per_s: f64,
     /// Number of failed operations.
     pub errors: u64,
-    /// p99 of the latencies of its successes, ms.
+    /// p99 of the latencies of successful operations, in ms.
     pub p99_ms: f64,
-    /// Operations sent more than 1 ms after their intended time.
+    /// Number of operations that were sent more than 1 ms after their intended time.
     pub late: u64,
-    /// CPU time of its workers, as a share of one CPU per worker.
+    /// CPU time of the client's workers, as a share of one CPU per worker.
     pub cpu_share: f64,
 }
 
@@ -78,47 +78,51 @@ impl SecondNow {
 pub struct ClientEnd {
     /// `client1`, ….
     pub name: String,
-    /// Place: `here`, or its name for `ssh`.
+    /// Place of the client: `here`, or the name of its machine for `ssh`.
     pub place: String,
-    /// Number of event loops.
+    /// Number of event loops of the client.
     pub workers: usize,
     /// Number of connections at the start line.
     pub connections: usize,
-    /// Number of operations that it sent.
+    /// Number of operations that the client sent.
     pub operations_sent: u64,
-    /// Delay with which it learned of the start line, ns. 0 if it was in time.
+    /// Time by which the client learned of the start line too late, in ns. 0 if it was in time.
     pub late_ns: u64,
-    /// Largest error bound of its estimated clock offset, ns.
+    /// Largest error bound of the estimated offset of the client's clock, in ns.
     pub bound_ns: u64,
-    /// Times at which its monotonic clock, or the local one, was set or stood still: local time,
-    /// and the amount, ns.
+    /// Times at which the client's monotonic clock or the local one was set or stood still. Each
+    /// entry has the local time and the amount, in ns.
     pub breaks: Vec<(u64, i64)>,
-    /// Times at which its wall clock was set: local time, and the amount, ns.
+    /// Times at which the client's wall clock was set. Each entry has the local time and the
+    /// amount, in ns.
     pub set: Vec<(u64, i64)>,
-    /// Time for which a quota kept it from its CPUs, ns. `None` if the system does not count it.
+    /// Time for which a CPU quota kept the client from running, in ns. `None` if the system does
+    /// not measure it.
     pub throttled_ns: Option<u64>,
-    /// Latencies of its successes in the population.
+    /// Latencies of the client's successes in the measured population.
     pub latency: Histogram,
-    /// Times of the population, by kind.
+    /// Times of the client's part of the measured population, by kind.
     pub population: Population,
-    /// Sentence on the reason and time of its loss, with its name. `None` if it stayed to the end.
+    /// Sentence about the loss of the client, with its name, the reason and the time. `None` if it
+    /// stayed to the end.
     pub lost: Option<String>,
 }
 
-/// Times of one client's part of the measured population, by kind. They are packed, because those
-/// of a hundred clients and a few kinds would otherwise take a GB.
+/// Times of one client's part of the measured population, by kind. They are packed, because the
+/// times of a hundred clients and a few kinds would otherwise take a GB.
 #[derive(Clone, Debug, Default)]
 pub struct Population {
     kinds_count: usize,
-    /// Number of the first kind, and the packed kinds.
+    /// Packed kinds, each with the index of the first kind in it.
     packed: Vec<(usize, String)>,
 }
 
 impl Population {
-    /// Adds the times of kinds from number `at` on, out of `kinds_count` kinds. Returns them.
+    /// Adds the times of the kinds from index `at` on, out of `kinds_count` kinds. Returns the
+    /// kinds that were added.
     ///
     /// # Errors
-    /// The text is not from `pack_kinds`, or has more kinds.
+    /// The text was not made by `pack_kinds`, or has too many kinds.
     pub(crate) fn add(
         &mut self,
         kinds_count: usize,
@@ -135,8 +139,9 @@ impl Population {
         Ok(kinds)
     }
 
-    /// Returns latencies, service times and times of failures of each kind, in the program's order,
-    /// without other data. Empty for a client that was lost before it reported.
+    /// Returns the latencies, service times and times of failures of each kind, in the program's
+    /// order, without other data. The list is empty for a client that was lost before it reported
+    /// them.
     pub fn kinds(&self) -> Vec<KindInterval> {
         let mut kinds = vec![KindInterval::default(); self.kinds_count];
         for (at, packed) in &self.packed {
@@ -146,22 +151,23 @@ impl Population {
     }
 }
 
-/// Knowledge about a client's clock at one time.
+/// Estimate of a client's clock at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockReading {
-    /// Position in the fleet, from 0.
+    /// Position of the client in the fleet, counted from 0.
     pub client: usize,
-    /// Local monotonic clock, ns.
+    /// Time of the estimate on the local monotonic clock, in ns.
     pub at_ns: u64,
-    /// Offset of its monotonic clock to the local one, ns. Positive if it is ahead.
+    /// Offset of the client's monotonic clock to the local one, in ns. It is positive if the
+    /// client's clock is ahead.
     pub ahead_ns: i64,
-    /// Maximum error of the offset, ns.
+    /// Maximum error of the offset, in ns.
     pub bound_ns: u64,
 }
 
 /// Returns the time for which a quota kept this process's control group from its CPUs since the
-/// group was created. `None` if the system does not count it (control groups of version 1, or
-/// none).
+/// group was created. Returns `None` if the system does not measure it (control groups of version
+/// 1, or no control groups).
 pub(crate) fn throttled_ns() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

@@ -1,7 +1,7 @@
-//! Reads the messages of clients under load, and merges them.
+//! Reads the messages of clients under load, and merges their intervals.
 //!
-//! Invariants: each interval is returned once, in order, when no client can add to it any longer.
-//! Every message is part of an interval.
+//! Invariants: each interval is returned once, in order, and only when no client can add to it any
+//! longer. Every message of an interval is included in it.
 
 use crate::client_figures::{ClientEnd, ClientSecond, SecondNow};
 use crate::client_requests::{EndNote, IntervalNote, KeptNote, Note};
@@ -15,19 +15,19 @@ use measure::{Interval, KindInterval};
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// Threshold for a set wall clock: it moved this much relative to the monotonic clock between two
-/// intervals. This is more than slewing, which is at most 500 ppm, in any interval that is not
-/// delayed for a minute.
+/// Threshold above which the wall clock counts as having been set, in ns. It applies to the
+/// movement relative to the monotonic clock between two intervals. Slewing is at most 500 ppm, so
+/// it remains below the threshold unless an interval is delayed for a minute.
 const SET_NS: u64 = 30_000_000;
 
-/// Messages of one client up to now.
+/// Progress of one client, according to its messages so far.
 pub(crate) struct ClientCourse {
-    /// Start line of the client, by its own clock.
+    /// Start line of the client, on its own clock.
     pub theirs_start_ns: u64,
-    /// Lowest interval to which the client may still add. `None` once the client has ended or is
+    /// Lowest interval to which the client may still add. `None` if the client has ended or is
     /// lost.
     pub next: Option<u64>,
-    /// Time of its last message, local monotonic clock.
+    /// Time of the client's last message, on the local monotonic clock.
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
@@ -55,11 +55,11 @@ impl ClientCourse {
     }
 }
 
-/// Intervals that are not yet complete.
+/// Intervals that are not complete yet.
 pub(crate) struct Merging {
     pending: BTreeMap<u64, Interval>,
     pub seconds: Vec<ClientSecond>,
-    /// The start line, local monotonic clock.
+    /// The start line, on the local monotonic clock.
     pub start_ns: u64,
     kinds_count: usize,
 }
@@ -75,11 +75,12 @@ impl Merging {
         }
     }
 
-    /// Processes a message of client number `number`. Returns a piece of its records, if the
-    /// message is one.
+    /// Processes a message of client number `number`. Returns the piece of records in the message,
+    /// if it contains one.
     ///
     /// # Errors
-    /// The message has an unknown form, or reports that the load has failed, in the client's words.
+    /// The message has an unknown form, or reports that the load has failed. The error then
+    /// contains the client's text.
     pub fn take(
         &mut self,
         number: usize,
@@ -163,14 +164,14 @@ impl Merging {
         })
     }
 
-    /// Returns the next interval to which no client can still add.
+    /// Returns the next interval, if no client can still add to it.
     pub fn next(&mut self, all: &[ClientCourse]) -> Option<Interval> {
         let open_from = all.iter().filter_map(|said| said.next).min().unwrap_or(u64::MAX);
         loop {
             let entry = self.pending.first_entry()?;
             let interval = (*entry.key() < open_from).then(|| entry.remove())?;
-            // An interval without an end time is skipped: its client was lost after the first
-            // message.
+            // An interval without an end time is skipped, because its client was lost after the
+            // first message of the interval.
             if interval.end_ns > 0 {
                 return Some(interval);
             }

@@ -1,4 +1,5 @@
-//! Requests to a client, and messages that it sends without a request, as both sides know them.
+//! Requests to a client, and messages that a client sends without a request. Both sides use these
+//! types.
 
 use anyhow::{Result, bail};
 use load::{
@@ -13,13 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{Program, Stage};
 
-/// Maximum bytes of a text, or of packed text, in a message. A frame has 1 MiB.
+/// Maximum number of bytes of a text, or of packed data, in a message. A frame has 1 MiB.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
 
 /// First message to a client.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Begin {
-    /// Maximum silence of its controller, seconds.
+    /// Maximum time for which the controller may be silent, in seconds.
     pub lease_s: u64,
 }
 
@@ -30,43 +31,43 @@ pub(crate) struct Describe;
 /// Description of a client's machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Description {
-    /// Number of CPUs that it may use.
+    /// Number of CPUs that the client may use.
     pub cpus: usize,
     /// Description for records.
     pub machine: serde_json::Value,
 }
 
-/// Sends a part of a program's sources. After the last part, the client compiles them.
+/// Sends a part of a program's sources. After the last part, the client compiles the sources.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TakeSources {
-    /// Text to append to the earlier parts. The first part begins a new text.
+    /// Text that is appended to the earlier parts. The first part begins a new text.
     pub piece: String,
     pub is_first: bool,
     pub is_last: bool,
 }
 
-/// Sends a part of a large file that sources name but do not contain, in base64. After the last
-/// part, the client stores it.
+/// Sends a part of a large file in base64. Sources name the file but do not contain it. After the
+/// last part, the client stores the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TakeLarge {
-    /// Text to append to the earlier parts. The first part begins a new file.
+    /// Text that is appended to the earlier parts. The first part begins a new file.
     pub piece: String,
     pub is_first: bool,
     pub is_last: bool,
 }
 
-/// Runs the program on the client's own null target, as fast as possible.
+/// Runs the program on a null target of the client, as fast as possible.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct MeasureCeiling {
     pub workers: usize,
     pub cpus: Vec<usize>,
 }
 
-/// Opens connections, and prepares workers.
+/// Opens connections and prepares workers for a load.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Arm {
     pub asked: ClientConfig,
-    /// Number of operations in the fingerprint.
+    /// Number of operations for which the fingerprint is computed.
     pub fingerprint_operations: u64,
 }
 
@@ -77,7 +78,7 @@ pub(crate) struct Go {
 }
 
 /// Changes how the load continues, at times of the client's clock. The answer is the time at which
-/// the client received it.
+/// the client received the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Steer {
     StopAt(u64),
@@ -85,20 +86,21 @@ pub(crate) enum Steer {
     Abandon,
 }
 
-/// Drops the prepared load, and ends a running one.
+/// Drops a load that is prepared, and ends a load that is running.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Disarm;
 
-/// Answer of a client that is ready.
+/// Answer of a client whose load is prepared.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IsArmed {
-    /// Fingerprint of the operations that it will offer.
+    /// Fingerprint of the operations that the client will execute.
     pub fingerprint: u64,
     pub connections: usize,
 }
 
 impl Steer {
-    /// Returns the time of the first change, by the client's clock. `None` means at once.
+    /// Returns the time of the first change, on the client's clock. Returns `None` if the change is
+    /// immediate.
     pub fn first_ns(self) -> Option<u64> {
         match self {
             Steer::StopAt(at_ns) => Some(at_ns),
@@ -108,10 +110,10 @@ impl Steer {
     }
 }
 
-/// Time at which a client learned of the start line, of the window, or of the end.
+/// Time at which a client learned of the start line, of the window, or of the end of the load.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct HeardAt {
-    /// Time by its own clock.
+    /// Time on the client's own clock.
     pub at_ns: u64,
 }
 
@@ -135,17 +137,18 @@ calls! {
     Disarm = "end-its-load" -> ();
 }
 
-/// Messages that a client sends without a request under load. The parts of an interval come before
-/// its end.
+/// Messages that a client sends without a request while it is under load. The parts of an interval
+/// come before its end.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Note {
     /// Some kinds of the next interval.
     Kinds(KindsNote),
     /// The end of the interval.
     Interval(IntervalNote),
-    /// Records of operations, packed.
+    /// Records of operations, in packed form.
     Kept(KeptNote),
-    /// Times of the population of some kinds over all intervals, after the last interval.
+    /// Times of some kinds in the measured population over all intervals. They come after the last
+    /// interval.
     Population(PopulationNote),
     /// The load has ended.
     Ended(Result<EndNote, String>),
@@ -156,37 +159,38 @@ pub(crate) enum Note {
 pub(crate) struct KindsNote {
     /// Number of the interval.
     pub index: u64,
-    /// Number of the first of these kinds.
+    /// Index of the first kind in this message.
     pub at: usize,
     pub packed: String,
 }
 
-/// Times of the population of some kinds.
+/// Times of some kinds in the measured population.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PopulationNote {
-    /// Number of the first of these kinds.
+    /// Index of the first kind in this message.
     pub at: usize,
     pub packed: String,
 }
 
-/// An interval without its kinds.
+/// An interval, without the results of its kinds.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct IntervalNote {
     pub index: u64,
-    /// Start and end, since the start line.
+    /// Start and end of the interval, since the start line, in ns.
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
-    /// Outcomes of operations, and p50, p99 and the maximum latency of successful operations, ns.
+    /// Outcomes of operations, and p50, p99 and maximum of the latency of successful operations in
+    /// ns.
     pub outcomes: OutcomeCounts,
     pub latency_ns: [u64; 3],
-    /// The instrument's own figures, packed.
+    /// Figures that the client measures about itself, in packed form.
     pub client: String,
-    /// Wall clock minus monotonic clock.
+    /// Wall clock minus monotonic clock, in ns.
     pub day_ns: i64,
 }
 
-/// A piece of the records.
+/// A piece of the client's records.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct KeptNote {
     pub what: load::RecordKind,
@@ -205,19 +209,20 @@ pub(crate) struct EndNote {
     pub workers: usize,
     pub realtime: bool,
     pub connections: usize,
-    /// Outcome, node and message.
+    /// Outcome, node and message of each error.
     pub first_errors: Vec<(measure::Outcome, String, String)>,
     /// The first rows with wrong content.
     #[serde(default)]
     pub missed_rows: Vec<(u64, measure::WriteMismatch)>,
-    /// Node, number of failures, and start and end of the period since the start line.
+    /// Node, number of failures, and start and end of the period of these failures since the start
+    /// line, in ns.
     pub failures: Vec<(String, u64, [u64; 2])>,
-    /// CPU time for which a control group of the client had to wait, since the start line, ns.
-    /// `None` if the system does not count it.
+    /// Time for which a CPU quota kept the client's control group from running since the start
+    /// line, in ns. `None` if the system does not measure it.
     pub throttled_ns: Option<u64>,
 }
 
-/// A node, as described to a client.
+/// Description of a node for a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct AskedNode {
     address: SocketAddr,
@@ -227,7 +232,7 @@ struct AskedNode {
     tokens: Vec<i64>,
 }
 
-/// All parts of a [`Config`] except the program and the access.
+/// All fields of a [`Config`] except the program and the access.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ClientConfig {
     stage: String,
@@ -302,7 +307,7 @@ fn find_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
 }
 
 impl ClientConfig {
-    /// Converts a client's own configuration.
+    /// Converts the configuration of a client.
     pub fn from_config(config: &Config) -> ClientConfig {
         let nodes = config.nodes.iter();
         ClientConfig {
@@ -357,7 +362,7 @@ impl ClientConfig {
     /// Returns the configuration of a client with this program and this access.
     ///
     /// # Errors
-    /// A word is unknown.
+    /// A word in the configuration is unknown.
     pub fn config(self, program: Arc<Program>, access: load::Access) -> Result<Config> {
         let nodes = self.nodes.into_iter();
         Ok(Config {
@@ -412,7 +417,7 @@ impl ClientConfig {
     }
 }
 
-/// Converts an offset between two clocks for the code that merges records.
+/// Converts an offset between two clocks to the type that is used for merging records.
 pub(crate) fn their_time(offset: remote::Offset) -> ClockConversion {
     ClockConversion {
         ahead_ns: offset.ahead_ns,

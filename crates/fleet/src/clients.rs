@@ -1,5 +1,5 @@
-//! The controller's side of clients: connects to all of them in parallel, keeps them from load to
-//! load, and tracks their clocks.
+//! The controller's view of clients. It connects to all of them in parallel, keeps them from load
+//! to load, and tracks their clocks.
 
 use crate::client_figures::ClockReading;
 use crate::client_requests::{
@@ -18,15 +18,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// Maximum silence, in seconds. After it, a client stops its load, and the controller counts a
-/// client as lost. An interval takes one second, and an overloaded machine may delay one by two.
+/// Maximum time of silence, in seconds. After this time, a client stops its load, and the
+/// controller counts the client as lost. An interval takes one second, and on an overloaded machine
+/// it may be delayed by one or two seconds.
 pub(crate) const SILENCE_S: u64 = 5;
 
-/// Environment variable by which a client on this machine can be found. Its value is the pid of the
+/// Environment variable by which clients on this machine can be found. Its value is the pid of the
 /// run.
 const MARK: &str = "CASSAY_CLIENT";
 
-/// Time limit of a call that only queries.
+/// Time limit of a call that only queries a client.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 /// Time limit for a client to end.
@@ -35,29 +36,30 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 /// Time limit for compiling a program, opening connections or measuring a ceiling.
 pub(crate) const WORK_LIMIT: Duration = Duration::from_secs(180);
 
-/// Number of clock exchanges at the start. On a busy machine over ssh, the fastest of this many
-/// exchanges was accurate to 0.1 ms.
+/// Number of clock exchanges at the start. In a test on a busy machine over ssh, the fastest of
+/// this number of exchanges was accurate to 0.1 ms.
 const FIRST_EXCHANGES: usize = 64;
 
-/// Interval of later clock exchanges.
+/// Interval between later clock exchanges.
 const CLOCK_EVERY: Duration = Duration::from_millis(500);
 
-/// Interval at which the known offset of a clock is recorded.
+/// Interval at which the estimated offset of a clock is recorded.
 const CLOCK_NOTED_EVERY_NS: u64 = 10 * clock::SECOND_NS;
 
-/// The machine of a client, with its CPUs and workers.
+/// The machine on which a client runs, with the client's CPUs and workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seat {
-    /// Way to reach the machine. `None` for this machine.
+    /// Way to reach the machine. `None` for the local machine.
     pub far: Option<Destination>,
-    /// Number of event loops. `None` means half of its CPUs.
+    /// Number of event loops. `None` means half of the CPUs.
     pub workers: Option<usize>,
-    /// CPUs to which they are pinned. Empty means no pinning.
+    /// CPUs to which the event loops are pinned. If the list is empty, they are not pinned.
     pub cpus: Vec<usize>,
 }
 
 impl Seat {
-    /// Describes the place: `here`, the machine's name for `ssh`, or a pod and its node.
+    /// Describes the place of the client: `here`, the machine's name for `ssh`, or a pod and its
+    /// node.
     pub fn place(&self) -> String {
         self.far.as_ref().map_or_else(|| "here".to_owned(), Destination::words)
     }
@@ -68,21 +70,21 @@ impl Seat {
 pub struct Client {
     /// `client1`, ….
     pub name: String,
-    /// Machine on which it runs.
+    /// Machine on which the client runs.
     pub seat: Seat,
-    /// Number of CPUs that its process may use.
+    /// Number of CPUs that the client's process may use.
     pub cpus: usize,
-    /// Description of its machine, from its maker.
+    /// Description of the client's machine, which its maker provides.
     pub machine: serde_json::Value,
     pub(crate) link: Arc<Link>,
     pub(crate) clock: Arc<ClientClock>,
 }
 
-/// Knowledge about a client's clock. A separate thread updates it.
+/// Estimates of a client's clock. A separate thread updates them.
 #[derive(Debug, Default)]
 pub(crate) struct ClientClock {
     known: Mutex<KnownClock>,
-    /// Time of the last answer, local monotonic clock.
+    /// Time of the client's last answer, on the local monotonic clock.
     heard_ns: AtomicU64,
 }
 
@@ -90,7 +92,7 @@ pub(crate) struct ClientClock {
 struct KnownClock {
     theirs: ClockOffset,
     breaks: Vec<(u64, i64)>,
-    /// Records every few seconds: local time, and the offset.
+    /// Estimates that are recorded every few seconds, as the local time and the offset.
     noted: Vec<(u64, Offset)>,
 }
 
@@ -99,29 +101,30 @@ impl ClientClock {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the time of its last answer, local monotonic clock.
+    /// Returns the time of the client's last answer, on the local monotonic clock.
     pub fn heard_ns(&self) -> u64 {
         self.heard_ns.load(Ordering::Relaxed)
     }
 
-    /// Returns its current offset to the local clock.
+    /// Returns the current offset of the client's clock to the local clock.
     pub fn offset(&self) -> Option<Offset> {
         self.lock().theirs.offset()
     }
 
-    /// Clears the records, for a new load.
+    /// Clears the recorded estimates, for a new load.
     pub fn begin(&self) {
         let mut known = self.lock();
         known.breaks.clear();
         known.noted.clear();
     }
 
-    /// Returns the times since then at which the clock was set or stood still, with the amounts.
+    /// Returns the times at which the clock was set or stood still since [`ClientClock::begin`],
+    /// with the amounts.
     pub fn breaks(&self) -> Vec<(u64, i64)> {
         self.lock().breaks.clone()
     }
 
-    /// Returns the recorded readings since then.
+    /// Returns the estimates that were recorded since [`ClientClock::begin`].
     pub fn readings(&self, client: usize) -> Vec<ClockReading> {
         let reading = |(at_ns, offset): &(u64, Offset)| ClockReading {
             client,
@@ -153,22 +156,22 @@ impl ClientClock {
     }
 }
 
-/// The clients of a run. Dropping this ends them.
+/// The clients of a run. Dropping this value ends them.
 #[derive(Debug)]
 pub struct Clients {
     all: Vec<Client>,
-    /// The sources that all of them have.
+    /// The sources that all clients have received.
     sources: Mutex<String>,
-    /// Names of the large files that all of them have.
+    /// Names of the large files that all clients have received.
     given: Mutex<BTreeSet<String>>,
 }
 
 impl Clients {
-    /// Starts a client on every seat, all at once.
+    /// Starts a client on every seat, all at the same time.
     ///
     /// # Errors
-    /// Some clients could not be started. The error lists all of them with their reasons. No client
-    /// is then left running.
+    /// Some clients could not be started. The error lists all of them with their reasons. In this
+    /// case all started clients are ended.
     pub fn open(seats: &[Seat]) -> Result<Clients> {
         let links: Vec<(usize, Arc<Link>)> =
             (1..).zip(links(seats)?.into_iter().map(Arc::new)).collect();
@@ -189,12 +192,12 @@ impl Clients {
         }
     }
 
-    /// Returns all of them, in order.
+    /// Returns all clients, in order.
     pub fn all(&self) -> &[Client] {
         &self.all
     }
 
-    /// Returns the reason for the loss of a client. `None` while all are present.
+    /// Returns the reason for the loss of a client. Returns `None` while no client is lost.
     pub fn lost(&self) -> Option<String> {
         self.all.iter().find_map(|client| {
             let why = client.link.lost()?;
@@ -202,11 +205,12 @@ impl Clients {
         })
     }
 
-    /// Sends all clients a large file that sources name but do not contain, unless they have it.
-    /// Its name identifies its content: it is a digest. `write` writes the bytes for each client.
+    /// Sends a large file to all clients, unless they already have it. Sources name the file but do
+    /// not contain it. Its name is a digest of its content. `write` writes the bytes of the file
+    /// for each client.
     ///
     /// # Errors
-    /// A client cannot store it, or has ended.
+    /// A client cannot store the file, or has ended.
     pub fn give(
         &self,
         name: &str,
@@ -225,10 +229,10 @@ impl Clients {
         Ok(())
     }
 
-    /// Sends all clients the sources of a program, unless they have them.
+    /// Sends the sources of a program to all clients, unless they already have them.
     ///
     /// # Errors
-    /// A client cannot compile them, or has ended.
+    /// A client cannot compile the sources, or has ended.
     pub fn prepare(&self, sources: &str) -> Result<()> {
         let mut have = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         if *have == sources {
@@ -240,8 +244,8 @@ impl Clients {
         Ok(())
     }
 
-    /// Measures the ceilings of all clients in parallel: operations per second of each on its own
-    /// null target. `None` if its machine was too busy.
+    /// Measures the ceilings of all clients in parallel. A ceiling is the operations per second of
+    /// a client on its own null target. It is `None` if the client's machine was too busy.
     ///
     /// # Errors
     /// A null target does not accept the program, or a client has ended.
@@ -255,7 +259,7 @@ impl Clients {
         })
     }
 
-    /// Runs `with` on all clients in parallel.
+    /// Calls `with` for all clients in parallel.
     ///
     /// # Errors
     /// All failures, each with its client.
@@ -267,7 +271,8 @@ impl Clients {
         all_or_failures(done.zip(&self.all).map(|(done, client)| (done, client.words())))
     }
 
-    /// Ends the load of the clients. A client that has ended applies no load.
+    /// Ends the load of the clients. A client that has ended does not apply load, so its error is
+    /// ignored.
     pub(crate) fn disarm(&self) {
         at_once(&self.all, |client| client.link.call(&Disarm, LIMIT)).for_each(drop);
     }
@@ -279,12 +284,12 @@ impl Client {
         format!("{} ({})", self.name, self.seat.place())
     }
 
-    /// Returns the pid of its process on its own machine.
+    /// Returns the pid of the client's process on its machine.
     pub fn pid(&self) -> u32 {
         self.link.hello().process.pid
     }
 
-    /// Returns the number of workers that it has with enough load.
+    /// Returns the number of workers that the client uses if the load is large enough.
     pub(crate) fn workers(&self) -> usize {
         self.seat.workers.unwrap_or((self.cpus / 2).max(1))
     }
@@ -306,7 +311,7 @@ impl Client {
     }
 }
 
-/// A large file on its way to a client, piece by piece.
+/// A large file that is being sent to a client, piece by piece.
 struct Sending<'c> {
     client: &'c Client,
     piece: Vec<u8>,
@@ -348,7 +353,7 @@ impl Write for Sending<'_> {
         Ok(count)
     }
 
-    /// The rest is sent at the end.
+    /// The rest of the data is sent when the file is complete.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -356,7 +361,7 @@ impl Write for Sending<'_> {
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        // A client that loses its connection ends by itself. This call makes sure that it has ended
+        // A client that loses its connection ends by itself. This call ensures that it has ended
         // before the run continues. A client on this machine that does not react, because it was
         // stopped, is killed.
         at_once(&self.all, |client| {
@@ -374,7 +379,7 @@ pub(crate) fn name_of(number: usize) -> String {
     format!("{}{number}", remote::CLIENT)
 }
 
-/// Returns a link to each seat's client, in order.
+/// Returns the links to the clients of the seats, in order.
 fn links(seats: &[Seat]) -> Result<Vec<Link>> {
     let begin = || Begin { lease_s: SILENCE_S };
     let numbered = || (1..).zip(seats);
@@ -392,7 +397,7 @@ fn links(seats: &[Seat]) -> Result<Vec<Link>> {
 }
 
 impl Client {
-    /// Sets up a client over an open connection: queries the machine and its clock.
+    /// Sets up a client over an open connection. Queries its machine and its clock.
     pub(crate) fn over(link: Arc<Link>, name: String, seat: Seat) -> Result<Client> {
         let Description { cpus, machine } = link.call(&Describe, LIMIT)?;
         let clock = Arc::new(ClientClock::default());
@@ -415,14 +420,14 @@ impl Client {
     }
 }
 
-/// Queries a clock repeatedly until the connection ends.
+/// Queries the clock of a client repeatedly until the connection ends.
 fn watch(link: &Weak<Link>, clock: &ClientClock) {
     loop {
         let next = Deadline::after(CLOCK_EVERY);
         match link.upgrade() {
             Some(link) if clock.ask(&link).is_ok() => {}
-            // A silent client is queried again. The receiver of its intervals decides if it is
-            // lost.
+            // A silent client is queried again. The code that receives its intervals decides
+            // whether it is lost.
             Some(link) if link.lost().is_none() => {}
             _ => return,
         }

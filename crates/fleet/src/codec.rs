@@ -1,7 +1,9 @@
-//! Converts intervals to text, and back: histograms as their buckets, counters as numbers.
+//! Converts intervals to text and back. Histograms are written as their buckets, and counters as
+//! numbers.
 //!
-//! Invariant: reading returns exactly the written counts. Both sides are the same build, so
-//! counters have no names. All counters are listed here, so that the compiler detects a new one.
+//! Invariant: reading returns exactly the counts that were written. Both sides are the same build,
+//! so counters have no names. All counters are listed here, so that the compiler detects a new
+//! counter that is missing.
 
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -11,14 +13,15 @@ use measure::outcome::{OUTCOMES, OutcomeCounts};
 use measure::{ClientCount, KindCount};
 use measure::{ClientCounts, ClientInterval, Histogram, KindCounts, KindInterval, Outcome};
 
-/// Visits all fields of a value in one order, to write them or to add written values to them.
+/// Visits all fields of a value in a fixed order, either to write them or to add written values to
+/// them.
 trait Visit {
     fn histogram(&mut self, histogram: &mut Histogram) -> Option<()>;
     fn number(&mut self, number: &mut u64) -> Option<()>;
     fn signed(&mut self, number: &mut i64) -> Option<()>;
     fn flag(&mut self, flag: &mut bool) -> Option<()>;
 
-    /// Returns true if an optional part is present. On writing, `here` gives the answer.
+    /// Returns true if an optional part is present. When writing, the result is `here`.
     fn is_there(&mut self, here: bool) -> Option<bool>;
 }
 
@@ -51,7 +54,8 @@ impl Visit for Writer {
     }
 }
 
-/// Adds the values that it reads, so that a client's part of an interval needs no separate value.
+/// Adds the values that it reads to existing values, so that a client's part of an interval does
+/// not require a separate value.
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
@@ -211,10 +215,11 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
     Some(())
 }
 
-/// Error for packed data of another build.
+/// Error for packed data that another build has written.
 const NOT_OURS: &str = "an interval has another format than this program uses";
 
-/// Packs as many kinds as fit one text, at least one. Returns their number.
+/// Packs as many kinds as fit into one text, but at least one. Returns the number of kinds that
+/// were packed.
 pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, usize) {
     let mut writer = Writer(Vec::new());
     let mut packed = 0;
@@ -230,10 +235,10 @@ pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, u
     (BASE64.encode(writer.0), packed)
 }
 
-/// Adds the kinds of a text to the first of `to`.
+/// Adds the kinds in a text to the first kinds of `to`.
 ///
 /// # Errors
-/// The text is not from [`pack_kinds`], or has more kinds than `to`.
+/// The text was not made by [`pack_kinds`], or has more kinds than `to`.
 pub(crate) fn add_kinds(text: &str, to: &mut [KindInterval]) -> Result<()> {
     let bytes = BASE64.decode(text).context(NOT_OURS)?;
     let mut reader = Reader(&bytes);
@@ -245,17 +250,17 @@ pub(crate) fn add_kinds(text: &str, to: &mut [KindInterval]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the instrument's own figures as text.
+/// Packs the figures that a client measures about itself into a text.
 pub(crate) fn pack_client(figures: &ClientInterval) -> String {
     let mut writer = Writer(Vec::new());
     client(&mut writer, &mut figures.clone()).expect("writing never ends early");
     BASE64.encode(writer.0)
 }
 
-/// Reads the figures from text.
+/// Unpacks these figures from a text.
 ///
 /// # Errors
-/// The text is not from [`pack_client`].
+/// The text was not made by [`pack_client`].
 pub(crate) fn unpack_client(text: &str) -> Result<ClientInterval> {
     let bytes = BASE64.decode(text).context(NOT_OURS)?;
     let mut figures = ClientInterval::default();

@@ -1,4 +1,4 @@
-//! A running load from one client or from several, as its caller sees it.
+//! A running load of one client or of several clients, as its caller sees it.
 
 mod steering;
 
@@ -15,19 +15,19 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Interval of the check for silent clients.
+/// Interval at which the load checks for silent clients, in ns.
 const LOOK_EVERY_NS: u64 = 100 * clock::MILLISECOND_NS;
 
-/// Result of waiting for load.
+/// Result of waiting for the next interval.
 #[derive(Debug)]
 pub enum Next {
     /// An interval has ended.
     Interval(Arc<Interval>),
-    /// A client is lost, and the others have received the command to stop. Holds the reason.
+    /// A client is lost, for this reason. The other clients have been instructed to stop.
     Lost(String),
-    /// The wait has reached its time limit.
+    /// The time limit of the wait has been reached.
     Time,
-    /// All clients have ended, and every interval was returned.
+    /// All clients have ended, and every interval has been returned.
     Over,
 }
 
@@ -36,9 +36,9 @@ pub enum Next {
 pub struct FleetSummary {
     /// Summary of all clients together.
     pub all: Summary,
-    /// Results of each client. Empty for a load of this process.
+    /// Results of each client. The list is empty if this process generated the load.
     pub clients: Vec<ClientEnd>,
-    /// Readings of their clocks during the load.
+    /// Estimates of the clients' clocks during the load.
     pub clocks: Vec<ClockReading>,
 }
 
@@ -51,7 +51,7 @@ pub enum Fleet {
 }
 
 impl Fleet {
-    /// Returns the start line, monotonic clock, ns.
+    /// Returns the time of the start line on the monotonic clock, in ns.
     pub fn start_ns(&self) -> u64 {
         match self {
             Fleet::Alone(load) => load.start_ns(),
@@ -79,7 +79,8 @@ impl Fleet {
         }
     }
 
-    /// Returns names and places of its clients, in order. Empty for a load of this process.
+    /// Returns the names and places of the load's clients, in order. The list is empty if this
+    /// process generates the load.
     pub fn clients(&self) -> impl Iterator<Item = (&str, &str)> {
         let said = match self {
             Fleet::Alone(_) => &[][..],
@@ -88,7 +89,8 @@ impl Fleet {
         said.iter().map(|said| (said.end.name.as_str(), said.end.place.as_str()))
     }
 
-    /// Returns the current state of its clients, in order. Empty for a load of this process.
+    /// Returns the current state of the load's clients, in order. The list is empty if this process
+    /// generates the load.
     pub fn now(&self) -> Vec<ClientNow> {
         match self {
             Fleet::Alone(_) => Vec::new(),
@@ -96,7 +98,8 @@ impl Fleet {
         }
     }
 
-    /// Returns the clients' intervals since the last call. Empty for a load of this process.
+    /// Returns the clients' intervals since the last call. The list is empty if this process
+    /// generates the load.
     pub fn take_seconds(&mut self) -> Vec<ClientSecond> {
         match self {
             Fleet::Alone(_) => Vec::new(),
@@ -104,10 +107,10 @@ impl Fleet {
         }
     }
 
-    /// Waits until all workers have ended, and adds up the results.
+    /// Waits until all workers have ended, and adds up their results.
     ///
     /// # Errors
-    /// A worker could not wait for answers, or has panicked. A lost client is not an error.
+    /// A worker was not able to wait for responses, or has panicked. A lost client is not an error.
     pub fn end(self) -> Result<FleetSummary> {
         match self {
             Fleet::Alone(load) => Ok(FleetSummary {
@@ -120,7 +123,7 @@ impl Fleet {
     }
 }
 
-/// A message from a listening thread: the client's number, and the event.
+/// An event from a listening thread, with the number of the client.
 type Heard = (usize, Word);
 
 enum Word {
@@ -128,11 +131,11 @@ enum Word {
     Said(serde_json::Value),
     /// The client has ended.
     GoneNode,
-    /// The client learned too late when its window begins or its load ends, by this many ns.
+    /// The client learned this many ns too late when its window begins or its load ends.
     Late(u64),
 }
 
-/// A load that clients offer.
+/// A load that several clients generate.
 pub struct FleetLoad {
     links: Vec<Arc<Link>>,
     clocks: Vec<Arc<ClientClock>>,
@@ -146,10 +149,10 @@ pub struct FleetLoad {
     window_from_ns: u64,
     interval_ns: u64,
     shown_ns: u64,
-    /// Losses that have not been reported.
+    /// Losses of clients that have not been reported to the caller yet.
     news: Vec<String>,
     is_over: bool,
-    /// Reason why the results are invalid: a worker has failed.
+    /// Reason why the results are invalid. It is set if a worker has failed.
     failed: Option<String>,
 }
 
@@ -159,7 +162,7 @@ impl FleetLoad {
         for (number, client) in clients.iter().enumerate() {
             let hearing = hearing.clone();
             client.link.listen(Box::new(move |note| {
-                // Sending fails once the receiver has ended the load.
+                // Sending fails if the receiver has already ended the load.
                 let _ = hearing.send((number, note.map_or(Word::GoneNode, Word::Said)));
             }));
         }
@@ -191,15 +194,15 @@ impl FleetLoad {
         }
     }
 
-    /// Records the workers and connections of each client.
+    /// Records the numbers of workers and connections of each client.
     pub(crate) fn are_armed(&mut self, each: impl Iterator<Item = (usize, usize)>) {
         for (said, (workers, connections)) in self.said.iter_mut().zip(each) {
             (said.end.workers, said.end.connections) = (workers, connections);
         }
     }
 
-    /// Sets the start line: `start_ns` by the local clock, and each client's own time. Also sets
-    /// the delay, in ns, after which the client learned of it.
+    /// Sets the start line, which is `start_ns` on the local clock. `theirs` has the start line of
+    /// each client on its own clock, and the delay in ns with which the client learned of it.
     pub(crate) fn begin(&mut self, start_ns: u64, theirs: Vec<(u64, u64)>) {
         self.merging.start_ns = start_ns;
         self.keeps.start_ns = start_ns;
@@ -266,7 +269,7 @@ impl FleetLoad {
         self.said.iter().enumerate().map(one).collect()
     }
 
-    /// Returns the time since the last message of a client, at most the time since the load began.
+    /// Returns the time since a client's last message, or since the load began if that is shorter.
     fn silent_ns(&self, number: usize, now_ns: u64) -> u64 {
         let heard_ns = self.said[number].heard_ns.max(self.clocks[number].heard_ns());
         now_ns.saturating_sub(heard_ns.max(self.merging.start_ns))
@@ -298,9 +301,9 @@ impl FleetLoad {
         Ok(())
     }
 
-    /// Declares a client lost if it was silent for as long as the client itself would wait. A
-    /// client with all its threads frozen sends nothing. A client that only waits for its CPUs
-    /// still answers clock queries.
+    /// Declares a client lost if it was silent for longer than its lease. If all threads of a
+    /// client are frozen, it sends nothing. A client that only waits for its CPUs still answers
+    /// clock queries.
     fn look_for_silence(&mut self) {
         let now_ns = clock::now_ns();
         for number in 0..self.said.len() {
@@ -312,8 +315,8 @@ impl FleetLoad {
         }
     }
 
-    /// Records the loss of a client. The remaining load differs from the requested one and is
-    /// worthless, so all clients end.
+    /// Records the loss of a client. The remaining load differs from the requested load and its
+    /// results are useless, so all clients end.
     fn lose(&mut self, number: usize, why: String) {
         let now_ns = clock::now_ns();
         let said = &mut self.said[number];
@@ -381,7 +384,7 @@ impl FleetLoad {
     }
 }
 
-/// Adds a client's summary.
+/// Adds the summary of a client to `all`.
 fn add(all: &mut Summary, note: EndNote) {
     all.operations_sent += note.operations_sent;
     all.operations_ended += note.operations_ended;
@@ -419,8 +422,8 @@ fn add(all: &mut Summary, note: EndNote) {
 
 impl Drop for FleetLoad {
     fn drop(&mut self) {
-        // Dropping a load stops it and waits for its end, so that all resources are free for the
-        // next load.
+        // Dropping a load stops it and waits until it has ended, so that all resources are free for
+        // the next load.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
         std::thread::scope(|scope| {
             for (_, link) in there {
@@ -430,12 +433,12 @@ impl Drop for FleetLoad {
     }
 }
 
-/// Returns the time of an event for the messages of a trial: since its window began or, before
-/// that, since its load began.
+/// Returns the time of an event for the messages of a trial. It is the time since the window began
+/// or, before that, since the load began.
 fn when(at_ns: u64, window_from_ns: u64, load_from_ns: u64) -> String {
     let since = |from_ns: u64| at_ns.saturating_sub(from_ns) as f64 / 1e9;
     if at_ns >= window_from_ns {
-        // A window that spans the whole load has no start time of its own.
+        // If the window spans the whole load, it has no separate start time.
         let from_ns = window_from_ns.max(load_from_ns);
         format!("{:.1} s after the window began", since(from_ns))
     } else {

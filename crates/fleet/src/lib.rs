@@ -1,17 +1,17 @@
 //! The only crate that knows how several clients share a load: shares, one start line, one stream
 //! of intervals.
 //!
-//! A *client* is another process of this program, on this machine or on another one, with its own
+//! A *client* is another process of this program, on this machine or on another one, with separate
 //! workers. All workers of all clients share the numbers and the times of the operations, so
-//! together they offer the same load as one client. [`Fleet`] is the controller's side of all of
-//! them, and looks like one load to its caller. [`answer`] is the side of one client.
+//! together they generate the same load as one client. [`Fleet`] is the controller's view of all
+//! clients, and appears as one load to its caller. [`answer`] runs one client.
 //!
 //! Invariants: a fleet applies, operation by operation and ns by ns, the same load as one client
 //! with the same number of workers. Intervals are added, and no figure is averaged. A lost client
 //! ends the load of the others.
 //!
-//! A client makes its own operations from the controller's sources, and both sides compare the
-//! results: see [`Maker`].
+//! A client generates its operations from the controller's sources, and both sides compare the
+//! results. See [`Maker`].
 
 mod client;
 mod client_arrivals;

@@ -3,7 +3,8 @@
 use anyhow::{Result, anyhow};
 use measure::number::counted;
 
-/// Runs `with` on all items in parallel, one thread each. Returns the results in their order.
+/// Calls `with` for all items in parallel, with one thread for each. Returns the results in the
+/// order of the items.
 pub(crate) fn at_once<'a, A: Sync, T: Send>(
     all: &'a [A],
     with: impl Fn(&'a A) -> Result<T> + Sync,
@@ -20,7 +21,7 @@ pub(crate) fn at_once<'a, A: Sync, T: Send>(
     done.into_iter()
 }
 
-/// Maximum number of clients with the same error that are named.
+/// Maximum number of clients with the same error that a message names.
 const NAMED_MAX: usize = 3;
 
 /// Returns all results, or an error with each distinct failure and its clients.

@@ -1,4 +1,4 @@
-//! Distributes a load among clients, and starts all of them on one start line.
+//! Distributes a load among clients, and starts all of them at the same start line.
 
 use crate::client_requests::{Arm, ClientConfig, Go};
 use crate::clients::{Client, Clients, LIMIT, WORK_LIMIT};
@@ -8,22 +8,23 @@ use anyhow::{Context, Result, ensure};
 use load::{Config, OtherWorkers};
 use measure::clock;
 
-/// Number of operations that controller and client compare before they begin.
+/// Number of operations that controller and client compare before the load begins.
 const FINGERPRINT_OPERATIONS: u64 = 1000;
 
-/// Base distance of the start line. The distance also includes `WAYS_AHEAD` times the largest error
-/// bound of a client's clock offset, as a measure of the transit time. So each client receives the
-/// start in time.
+/// Minimum time between sending the start line and the start line itself, in ns. `WAYS_AHEAD` times
+/// the largest error bound of a client's clock offset is added, as a measure of the transit time.
+/// So each client receives the start in time.
 const START_AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 
 impl Clients {
-    /// Distributes the load of `config` among the clients, and starts it on one start line. It
-    /// ignores the number of workers in `config`. All clients must have the program's sources.
+    /// Distributes the load of `config` among the clients, and starts it at one start line. The
+    /// number of workers in `config` is ignored. All clients must already have the program's
+    /// sources.
     ///
     /// # Errors
     /// A client cannot connect, makes different operations from the same sources, or has ended. The
-    /// error lists all failures with their clients. No load is then applied.
+    /// error lists all failures with their clients. In this case no load is applied.
     pub fn start(&self, config: &Config) -> Result<Fleet> {
         let begun = self.begin(config);
         if begun.is_err() {
@@ -95,14 +96,14 @@ impl Clients {
         Ok(together)
     }
 
-    /// Returns the workers that each client would have with enough load.
+    /// Returns the number of workers that each client uses if the load is large enough.
     fn wanted_workers(&self) -> Vec<usize> {
         self.all().iter().map(Client::workers).collect()
     }
 }
 
-/// Returns the CPUs of a client. A client on this machine without its own CPUs uses the load's
-/// CPUs. It begins with a CPU with which no earlier client began.
+/// Returns the CPUs of a client. A client on this machine for which no CPUs are specified uses the
+/// CPUs of the load. It begins with a CPU that no earlier client has used first.
 fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     if client.seat.far.is_some() || !client.seat.cpus.is_empty() || config.cpus.is_empty() {
         return client.seat.cpus.clone();
@@ -112,8 +113,9 @@ fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     cpus
 }
 
-/// Returns the workers of each client if each worker must have an operation in flight. Clients get
-/// their requested number, or one worker at a time in turn until all are distributed.
+/// Returns the number of workers of each client if each worker must have an operation in flight.
+/// Clients get the requested number if possible. Otherwise they get one worker at a time in turn
+/// until all are distributed.
 fn shares(asked: &[usize], in_flight: usize) -> Vec<usize> {
     let mut given = vec![0; asked.len()];
     let mut left = in_flight;
@@ -128,7 +130,7 @@ fn shares(asked: &[usize], in_flight: usize) -> Vec<usize> {
     given
 }
 
-/// Returns the configuration of each client. `None` for a client without workers.
+/// Returns the configuration of each client. It is `None` for a client without workers.
 fn seated(config: &Config, workers: &[usize]) -> Vec<Option<Config>> {
     let all: usize = workers.iter().sum();
     let mut before = 0;

@@ -1,5 +1,6 @@
-//! Required permissions in a namespace, and their check. One list serves two purposes: the query to
-//! the cluster before the run creates objects, and the role that its administrator applies.
+//! The permissions that cassay requires in a namespace, and their check. One list serves two
+//! purposes: the query to the cluster before a run creates objects, and the role that the cluster's
+//! administrator applies.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result};
@@ -14,9 +15,9 @@ pub enum Purpose {
     Clients,
     /// Managed nodes run in pods.
     Nodes,
-    /// A run takes place within the cluster.
+    /// A run that takes place within the cluster.
     Inside,
-    /// Agents are started in pods of an attached cluster.
+    /// Agents that are started in pods of an attached cluster.
     Agents,
     /// Attaching to a cluster behind a service.
     Service,
@@ -24,23 +25,23 @@ pub enum Purpose {
     CassOperator,
     /// Attaching to a cluster of k8ssandra-operator.
     K8ssandra,
-    /// Pods of nodes are deleted and evicted.
+    /// Faults that delete or evict the pods of nodes.
     PodFaults,
-    /// The Kubernetes nodes of pods are cordoned for evictions.
+    /// Faults that evict pods, for which the Kubernetes nodes of the pods are cordoned.
     Cordons,
-    /// Network policies isolate pods of nodes.
+    /// Faults that isolate the pods of nodes by network policies.
     Policies,
-    /// StatefulSets recreate all pods.
+    /// Faults in which StatefulSets recreate all pods.
     Rollouts,
-    /// cass-operator restarts data centers.
+    /// Faults in which cass-operator restarts data centers.
     Tasks,
 }
 
 /// Verbs on a kind of objects.
 struct Rule {
-    /// API group; empty: the core group.
+    /// API group. It is empty for the core group.
     group: &'static str,
-    /// Resource: `pods`, or `pods/exec`.
+    /// Resource, such as `pods` or `pods/exec`.
     resource: &'static str,
     verbs: &'static [&'static str],
     /// True if objects of this kind are cluster-scoped.
@@ -48,8 +49,8 @@ struct Rule {
 }
 
 impl Rule {
-    /// Creates a rule on objects of a namespace; `group/resource`, or the resource alone of the
-    /// core group.
+    /// Creates a rule for objects in a namespace. The name is `group/resource`, or only the
+    /// resource if it belongs to the core group.
     const fn on(
         group: &'static str,
         resource: &'static str,
@@ -64,7 +65,7 @@ impl Rule {
     }
 }
 
-/// Owner of all objects that cassay creates. It expires by itself.
+/// The Job that owns all objects which cassay creates. It expires by itself.
 const JOBS: Rule = Rule::on("batch", "jobs", &["create", "get", "patch", "delete"]);
 
 const SETS: Rule = Rule::on("apps", "statefulsets", &["create"]);
@@ -77,10 +78,11 @@ const LOGS: Rule = Rule::on("", "pods/log", &["get"]);
 
 const POD: Rule = Rule::on("", "pods", &["get"]);
 
-/// A GET request opens a websocket. From Kubernetes 1.35 on, it needs the permission `create`.
+/// A GET request opens a websocket. From Kubernetes 1.35 on, it also requires the permission
+/// `create`.
 const EXEC: Rule = Rule::on("", "pods/exec", &["get", "create"]);
 
-/// For a service: the location of its endpoints.
+/// Needed to find the endpoints of a service.
 const SERVICE: Rule = Rule::on("discovery.k8s.io", "endpointslices", &["list"]);
 
 const SERVICES: Rule = Rule::on("", "services", &["list"]);
@@ -111,7 +113,7 @@ const MACHINES: Rule = Rule {
 };
 
 impl Purpose {
-    /// All purposes, each with its word.
+    /// All purposes, each with its name.
     pub const ALL: [(&'static str, Purpose); 12] = [
         ("clients", Purpose::Clients),
         ("nodes", Purpose::Nodes),
@@ -151,16 +153,16 @@ impl Purpose {
     }
 }
 
-/// Verbs on a kind of objects that are not permitted.
+/// Verbs on a kind of objects that the user is not permitted to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingVerbs {
     /// Verbs: `create`, ….
     pub verbs: Vec<String>,
     /// Resource: `jobs.batch`, `pods/exec`.
     pub resource: String,
-    /// The namespace. `None`: the whole cluster.
+    /// The namespace. `None` means the whole cluster.
     pub namespace: Option<String>,
-    /// Reason, in the cluster's words; empty if it gives none.
+    /// Reason, as stated by the cluster. It is empty if the cluster does not state one.
     pub why: String,
 }
 
@@ -186,7 +188,8 @@ impl fmt::Display for MissingVerbs {
     }
 }
 
-/// Returns the permissions that the user of a context lacks, all asked of the cluster at once.
+/// Returns the permissions that the user of a context lacks. All are queried from the cluster at
+/// the same time.
 ///
 /// # Errors
 /// The cluster cannot be reached, or does not answer.
@@ -244,7 +247,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVer
 }
 
 impl Rule {
-    /// Returns the rule in the form of `kubectl auth can-i`.
+    /// Returns the rule as arguments of `kubectl auth can-i`.
     fn words(&self) -> String {
         if self.group.is_empty() {
             self.resource.to_owned()
@@ -263,17 +266,17 @@ impl Rule {
     }
 }
 
-/// Subject of the permissions.
+/// User or account that receives the permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A user by name.
+    /// A user, identified by name.
     User(String),
-    /// A service account of the namespace, which is created with its role.
+    /// A service account of the namespace. It is created together with its role.
     Account(String),
 }
 
 /// Returns the roles and their bindings as a file for `kubectl apply -f -`. The role may read only
-/// the named secrets. Cluster-scoped objects have a cluster role.
+/// those secrets that are named. Permissions for cluster-scoped objects are in a cluster role.
 pub fn manifests(
     purposes: &[Purpose],
     secrets: &[String],
@@ -312,7 +315,7 @@ pub fn manifests(
     parts.join("---\n")
 }
 
-/// Returns a role and its binding, if it has rules.
+/// Returns a role and its binding. Returns no objects if there are no rules.
 fn role(
     kind: &str,
     metadata: &str,

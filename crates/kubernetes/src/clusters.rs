@@ -1,9 +1,9 @@
-//! Attached clusters as their operators describe them: addresses of their nodes, their data center,
-//! and the login. All access is read-only.
+//! Attached clusters, as their operators describe them: the addresses of their nodes, their data
+//! centers, and the login. All access is read-only.
 //!
-//! The module does not derive names that it can read: services are those that a CassandraDatacenter
-//! owns. If no name is stated for the superuser's secret, the module derives it by the rule of
-//! cass-operator.
+//! The module does not derive names that it can read. For example, the services are those that a
+//! CassandraDatacenter owns. If the name of the superuser's secret is not stated, the module
+//! derives it by the rule of cass-operator.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result, bail, ensure};
@@ -14,31 +14,31 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use target_spec::{KubernetesOwner, Secret};
 
-/// Kinds of the operators, with their groups.
+/// Kind and API group of cass-operator's objects. The next one is that of k8ssandra-operator.
 const DATACENTERS: &str = "cassandradatacenters.cassandra.datastax.com";
 const K8SSANDRA: &str = "k8ssandraclusters.k8ssandra.io";
 
 /// Label by which k8ssandra-operator marks the objects of a cluster.
 const OF_K8SSANDRA: &str = "k8ssandra.io/cluster-name";
 
-/// Names of metrics ports in services, with those of the newer agent of cass-operator's images
-/// first. Also names of the port of its management API.
+/// Names of metrics ports in services. The first one is that of the newer agent in cass-operator's
+/// images. The next constant has the names of the port of the management API.
 const METRICS: [&str; 2] = ["metrics", "prometheus"];
 const MANAGEMENT: [&str; 2] = ["mgmt-api-http", "mgmt-api"];
 
 /// Default port of CQL.
 const CQL_PORT: u16 = 9042;
 
-/// A cluster as described in Kubernetes.
+/// A cluster, as described in Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundCluster {
-    /// Its ready nodes, in the order of their pods, because their addresses change.
+    /// Ready nodes of the cluster. They are ordered by their pods, because their addresses change.
     pub nodes: Vec<FoundNode>,
-    /// Its data centers, by their names in Cassandra.
+    /// Data centers of the cluster, by their names in Cassandra.
     pub datacenters: Vec<String>,
-    /// Its data centers, by the names of their objects.
+    /// Data centers of the cluster, by the names of their objects.
     pub operated: Vec<String>,
-    /// User and password. `None` if no secret has them.
+    /// User and password. `None` if no secret contains them.
     pub credentials: Option<(String, Secret)>,
 }
 
@@ -47,12 +47,13 @@ pub struct FoundCluster {
 pub struct FoundNode {
     /// Address of CQL.
     pub point: SocketAddr,
-    /// Its pod. `None` for an endpoint that is not a pod.
+    /// Pod of the node. `None` for an endpoint that is not a pod.
     pub pod: Option<FoundPod>,
-    /// Ports that may offer metrics in Prometheus's text format: operators name the ports of all
-    /// possible agents.
+    /// Ports that may offer metrics in Prometheus's text format. There may be several, because
+    /// operators name the ports of all possible agents.
     pub metrics_ports: Vec<u16>,
-    /// Port of cass-operator's management API. `None` if its service names no such port.
+    /// Port of cass-operator's management API. `None` if the node's service does not name such a
+    /// port.
     pub management_port: Option<u16>,
 }
 
@@ -63,7 +64,7 @@ pub struct FoundPod {
     pub namespace: String,
     /// Name of the pod.
     pub name: String,
-    /// The Kubernetes node on which it runs.
+    /// The Kubernetes node on which the pod runs.
     pub node: String,
 }
 
@@ -74,15 +75,16 @@ struct Datacenter {
     object: String,
     /// Name in Cassandra.
     name: String,
-    /// Secret of the superuser.
+    /// Name of the superuser's secret.
     secret: String,
 }
 
-/// Finds a cluster. `secret` names a secret with `username` and `password`, instead of the
-/// operator's secret.
+/// Finds a cluster. `secret` names a secret with `username` and `password`, which is used instead
+/// of the operator's secret.
 ///
 /// # Errors
-/// The cluster does not exist, none of its nodes is ready, or the user may not read a part of it.
+/// The cluster does not exist, none of its nodes is ready, or the user may not read some of its
+/// objects.
 pub fn find(
     kubectl: &Kubectl,
     owner: &KubernetesOwner,
@@ -92,7 +94,7 @@ pub fn find(
         KubernetesOwner::Service(_) => Vec::new(),
         KubernetesOwner::CassOperator(name) => vec![datacenter(&kubectl.get(DATACENTERS, name)?)?],
         KubernetesOwner::K8ssandra(name) => {
-            // Checks that the cluster exists, before it looks for objects with the cluster's label.
+            // First check that the cluster exists, before looking for objects with its label.
             kubectl.get(K8SSANDRA, name)?;
             let all = kubectl.list(DATACENTERS, &format!("{OF_K8SSANDRA}={name}"))?;
             ensure!(
@@ -140,7 +142,8 @@ pub fn find(
     })
 }
 
-/// Returns the sort key of a node: the StatefulSet of its pod and the number in it, or its address.
+/// Returns the sort key of a node. It is the StatefulSet of its pod and the number of the pod, or
+/// the address of the node.
 fn place_of(node: &FoundNode) -> (Option<(String, String, u64)>, SocketAddr) {
     let pod = node.pod.as_ref().map(|pod| {
         let (set, number) = pod.name.rsplit_once('-').unwrap_or((&pod.name, ""));
@@ -164,9 +167,9 @@ fn datacenter(object: &Value) -> Result<Datacenter> {
     })
 }
 
-/// Returns the name of a cluster as cass-operator converts it for Kubernetes. A valid name is
-/// unchanged. Any other name is converted to lower case, with `-` for `_` and without invalid
-/// characters.
+/// Returns the name of a cluster in the form to which cass-operator converts it for Kubernetes. A
+/// valid name is unchanged. Any other name is converted to lower case, with `-` for `_` and without
+/// invalid characters.
 fn cleaned(cluster: &str) -> String {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_label = cluster.len() <= 63
@@ -177,7 +180,7 @@ fn cleaned(cluster: &str) -> String {
         return cluster.to_owned();
     }
     let lower = cluster.to_lowercase().replace('_', "-");
-    // Runs of valid characters, each from its first letter to its last letter or digit.
+    // Each run of valid characters is used from its first letter to its last letter or digit.
     let runs = lower.split(|c: char| !is_inner(c));
     let valid = runs.filter_map(|run| {
         let from = run.find(|c: char| c.is_ascii_lowercase())?;
@@ -186,7 +189,8 @@ fn cleaned(cluster: &str) -> String {
     valid.collect()
 }
 
-/// Returns the service of a data center's ready nodes, among all services.
+/// Returns the service for the ready nodes of a data center. `all` are the services of the
+/// namespace.
 fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
     const OTHERS: [&str; 4] = [
         "-seed-service",
@@ -267,13 +271,13 @@ pub fn default_container(kubectl: &Kubectl, pod: &FoundPod) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// Returns user and password of a secret.
+/// Returns the user and the password in a secret.
 fn credentials(secret: &Value) -> Result<(String, Secret)> {
     let read = |key: &str| -> Result<String> {
         let kept = secret["data"][key]
             .as_str()
             .with_context(|| format!("the secret has no `{key}`"))?;
-        // The error must not reveal any of the secret's content.
+        // The error must not reveal the content of the secret.
         let bytes = BASE64.decode(kept).ok().with_context(|| format!("`{key}` is not base64"))?;
         String::from_utf8(bytes).ok().with_context(|| format!("`{key}` is not text"))
     };

@@ -1,9 +1,10 @@
-//! The pods of clients: an Indexed Job, which is Kubernetes' own way to distribute work.
+//! The pods of clients. They belong to an Indexed Job, which is Kubernetes' own way to distribute
+//! work.
 //!
 //! Invariant: if this program is killed at any time, the Job disappears by itself within 70 s.
 //! Until all clients are connected, the program keeps extending the Job's deadline. After that,
-//! each pod ends with its client, which ends when it hears nothing from its controller. The cluster
-//! deletes a finished Job with its pods.
+//! each pod ends when its client ends, and a client ends when it no longer hears from its
+//! controller. The cluster deletes a finished Job with its pods.
 
 use crate::kubectl::{Kubectl, Selector};
 use crate::pods::{self, PodSeen, Pods, PodsSeen};
@@ -21,49 +22,51 @@ use std::time::Duration;
 /// Container in which a client runs.
 pub const CONTAINER: &str = "client";
 
-/// Folder of the program in the container. It is in memory or on the pod's disk.
+/// Folder of the program in the container. The folder is in memory or on the pod's disk.
 pub const FOLDER: &str = "/cassay";
 
-/// Labels of all objects that cassay creates.
+/// Labels with the name of the application and with the name of the set. All objects that cassay
+/// creates have both.
 const NAME_LABEL: &str = "app.kubernetes.io/name";
 pub(crate) const SET_LABEL: &str = "cassay/set";
 
-/// Command of the container of a node. The pod waits for the command to end.
+/// Command of the container of a node. The pod runs until the command ends.
 pub(crate) const STAY: &str = "trap 'exit 0' TERM INT; while :; do sleep 1; done";
 
 /// Script of the container of a client.
 const WAIT: &str = include_str!("wait.sh");
 
-/// Time for which a container waits for its agent, s. The agent is started as soon as the container
-/// runs.
+/// Time for which a container waits for its agent, in seconds. The agent is started as soon as the
+/// container runs.
 const WAIT_S: u64 = 40;
 
-/// Lifetime of a Job without all of its clients, counted from the last extension, s. Also the
-/// interval between two extensions.
+/// Lifetime of a Job whose clients are not all connected, counted from the last extension, in
+/// seconds. The next constant is the interval between two extensions.
 pub(crate) const DEADLINE_S: u64 = 50;
 const PUT_OFF_EVERY: Duration = Duration::from_secs(15);
 
-/// Time for which a finished Job can still be read, s.
+/// Time for which a finished Job can still be read, in seconds.
 pub(crate) const TTL_S: u64 = 10;
 
-/// Time limit for all pods to run. Kubernetes may have to pull an image or add a node.
+/// Time limit for all pods to run. It is long because Kubernetes may have to pull an image or add a
+/// node.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
-/// Grace period of a pod, s.
+/// Grace period of a pod, in seconds.
 pub(crate) const GRACE_S: u64 = 5;
 
 /// Description of the pods for clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientPods {
-    /// Number of pods, one client in each.
+    /// Number of pods. Each runs one client.
     pub clients: usize,
-    /// CPUs of each pod, as request and limit, in thousandths.
+    /// CPUs of each pod in thousandths. The request and the limit are equal.
     pub millicpus: u32,
-    /// Memory of each pod, as request and limit, in bytes.
+    /// Memory of each pod in bytes. The request and the limit are equal.
     pub memory_bytes: u64,
-    /// Image of the container. It needs `sh`, `head` and `chmod`.
+    /// Image of the container. It must contain `sh`, `head` and `chmod`.
     pub image: String,
-    /// True if no two pods may be on one Kubernetes node.
+    /// True if two pods must not run on the same Kubernetes node.
     pub one_per_node: bool,
     /// Machine type of the Kubernetes nodes for the pods. `None` means any type.
     pub machine_type: Option<String>,
@@ -72,13 +75,13 @@ pub struct ClientPods {
 /// A pod in which an agent can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyPod {
-    /// Number of the pod, starting at 0.
+    /// Number of the pod, counted from 0.
     pub index: usize,
     /// Way to reach the pod.
     pub destination: Destination,
 }
 
-/// The pods of a run's clients. They exist as long as this value does.
+/// The pods of a run's clients. They exist as long as this value exists.
 #[derive(Debug)]
 pub struct ClientJob {
     kubectl: Kubectl,
@@ -88,7 +91,7 @@ pub struct ClientJob {
     pods: Pods,
     deadline: Deadline,
     taken: BTreeSet<usize>,
-    /// Last reported reason why some pods do not run yet.
+    /// The reason why some pods do not run yet that was reported last.
     told: String,
     put_off: Option<PutOff>,
 }
@@ -103,7 +106,7 @@ pub(crate) struct PutOff {
 impl Drop for PutOff {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // The thread has no result.
+        // The thread has no result that could be used.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -112,7 +115,7 @@ impl ClientJob {
     /// Creates the Job without waiting for its pods.
     ///
     /// # Errors
-    /// The cluster cannot be reached, or refuses the Job. The message has its words.
+    /// The cluster cannot be reached, or refuses the Job. The message contains the cluster's text.
     pub fn begin(kubectl: &Kubectl, wanted: &ClientPods) -> Result<ClientJob> {
         let name = new_name("clients");
         let made = kubectl.create(&manifest(&name, wanted)).context("create a Job for clients")?;
@@ -121,7 +124,7 @@ impl ClientJob {
         let begun = watch_set(&kubectl, &name)
             .and_then(|pods| Ok((pods, put_off(kubectl.clone(), name.clone())?)));
         let (pods, put_off) = begun.inspect_err(|_| {
-            // The Job also expires by itself.
+            // If the deletion fails, the Job expires by itself.
             let _ = kubectl.delete("job", &name);
         })?;
         Ok(ClientJob {
@@ -137,11 +140,11 @@ impl ClientJob {
         })
     }
 
-    /// Waits for one more of its pods.
+    /// Waits until one more pod of the Job runs.
     ///
     /// # Errors
-    /// A pod will not run, with the reason. Or the pods take too long, with the reason of the wait.
-    /// Or the user pressed Ctrl-C.
+    /// A pod will never run. The pods take too long. Both errors contain the reason. The user
+    /// pressed Ctrl-C.
     pub fn next_ready(&mut self, say: &mut dyn FnMut(&str)) -> Result<ReadyPod> {
         let taken = &self.taken;
         let (index, pod) = self.pods.until_told(
@@ -176,10 +179,10 @@ impl ClientJob {
         })
     }
 
-    /// Declares that all clients are connected: from now on the pods live as long as their clients.
+    /// Declares that all clients are connected. From now on the pods live as long as their clients.
     ///
     /// # Errors
-    /// The cluster refuses it.
+    /// The cluster refuses the change.
     pub fn all_there(&mut self) -> Result<()> {
         drop(self.put_off.take());
         let none = json!({"spec": {"activeDeadlineSeconds": null}});
@@ -196,7 +199,7 @@ impl Drop for ClientJob {
     }
 }
 
-/// Returns the error with the reasons why some pods still wait.
+/// Returns the error that some pods still do not run, with the reasons.
 fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     let running = pods.values().filter(|pod| pod.is_running).count();
     let waits = pods::waits(pods);
@@ -235,7 +238,7 @@ pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
     })
 }
 
-/// Returns CPUs in Kubernetes' format: `2`, `500m`.
+/// Returns a number of CPUs in Kubernetes' format, such as `2` or `500m`.
 pub(crate) fn cpus(milli: u32) -> String {
     if milli.is_multiple_of(1000) {
         (milli / 1000).to_string()
@@ -244,13 +247,13 @@ pub(crate) fn cpus(milli: u32) -> String {
     }
 }
 
-/// Returns a unique name: `cassay-clients-` and a number.
+/// Returns a unique name, such as `cassay-clients-` with a number.
 pub(crate) fn new_name(of: &str) -> String {
     let number = clock::unix_ns() ^ u64::from(Identity::own().pid).rotate_left(40);
     format!("cassay-{of}-{number:016x}")
 }
 
-/// Begins to watch the pods of this set.
+/// Begins to watch the pods of the set with this name.
 pub(crate) fn watch_set(kubectl: &Kubectl, name: &str) -> Result<Pods> {
     Pods::watch(
         kubectl.clone(),
@@ -258,14 +261,14 @@ pub(crate) fn watch_set(kubectl: &Kubectl, name: &str) -> Result<Pods> {
     )
 }
 
-/// Returns the labels of all objects of this set.
+/// Returns the labels of all objects of the set with this name.
 pub(crate) fn labels(name: &str, component: &str) -> Value {
     json!({
         NAME_LABEL: "cassay", "app.kubernetes.io/component": component, SET_LABEL: name,
     })
 }
 
-/// Returns the owner reference to the Job of this name.
+/// Returns the owner reference to the Job with this name.
 pub(crate) fn owned_by(name: &str, owner: &Value) -> Value {
     json!({
         "apiVersion": "batch/v1",
@@ -276,7 +279,7 @@ pub(crate) fn owned_by(name: &str, owner: &Value) -> Value {
     })
 }
 
-/// Returns the affinity that keeps two pods of this set off the same node.
+/// Returns the affinity that keeps pods of the set with this name on different nodes.
 pub(crate) fn apart(name: &str) -> Value {
     json!({"podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [{
@@ -286,7 +289,7 @@ pub(crate) fn apart(name: &str) -> Value {
     }})
 }
 
-/// Restricts a pod to Kubernetes nodes of this machine type, if one is stated.
+/// Restricts a pod to Kubernetes nodes of a machine type, if one is stated.
 pub(crate) fn on_machines(pod: &mut Value, machine_type: Option<&str>) {
     if let Some(machine_type) = machine_type {
         pod["nodeSelector"] = json!({"node.kubernetes.io/instance-type": machine_type});
@@ -302,7 +305,7 @@ pub(crate) fn security() -> Value {
     })
 }
 
-/// Returns a Job with this name that only owns objects. It creates no pod, and lasts for
+/// Returns a Job with this name that only owns objects. It does not create pods, and lasts for
 /// `deadline_s` after its creation or last extension.
 pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
     let labels = json!({NAME_LABEL: "cassay", "app.kubernetes.io/component": "owner"});
@@ -410,7 +413,7 @@ mod tests {
 
     #[test]
     fn a_job_that_nobody_comes_back_to_is_over_in_time() {
-        // Time for the cluster itself to notice the deadline, to end the pods and to delete them.
+        // The cluster also needs time to detect the deadline, to end the pods and to delete them.
         let seconds = DEADLINE_S + GRACE_S + TTL_S;
         assert!(seconds < 70, "{seconds}");
         assert!(PUT_OFF_EVERY.as_secs() * 2 < DEADLINE_S);

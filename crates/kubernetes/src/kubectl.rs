@@ -1,6 +1,6 @@
-//! One namespace of a cluster, through the user's own `kubectl`: its configuration, contexts and
-//! credential plugins apply. Invariants: each wait for an answer has a limit. Objects are sent
-//! through a pipe, so that no list of processes shows them.
+//! One namespace of a cluster, accessed by the user's own `kubectl`, with its configuration,
+//! contexts and credential plugins. Invariants: each wait for an answer has a time limit. Objects
+//! are sent through a pipe, so that they do not appear in a list of processes.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use remote::is_context_name;
@@ -11,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use target_spec::is_kubernetes_name;
 
-/// Time limit of a question: a credential plugin may log in first.
+/// Time limit of a command. It is long because a credential plugin may first log in.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// File in which a pod finds the name of its own namespace.
+/// File in a pod with the name of the pod's namespace.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /// A namespace of a cluster.
@@ -25,10 +25,10 @@ pub struct Kubectl {
     namespace: Option<String>,
 }
 
-/// Selection of objects of a kind.
+/// Selects objects of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selector {
-    /// Objects with these labels: `app=db`.
+    /// Objects with these labels, such as `app=db`.
     Labels(String),
     /// The object with this name.
     Name(String),
@@ -44,7 +44,8 @@ impl Selector {
 }
 
 impl Kubectl {
-    /// Uses the context of this name, or the current one; and this namespace, or the context's.
+    /// Uses the context with this name, or the current context. Uses this namespace, or that of the
+    /// context.
     ///
     /// # Errors
     /// The context or the namespace is not a valid name.
@@ -64,7 +65,7 @@ impl Kubectl {
         })
     }
 
-    /// Returns this value with another program than the `kubectl` that is found by its name.
+    /// Returns the same value with this program instead of the `kubectl` that is found by its name.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Kubectl {
         Kubectl {
@@ -73,12 +74,12 @@ impl Kubectl {
         }
     }
 
-    /// Returns the path of the program.
+    /// Returns the path of the program that is used.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Returns this value for another namespace.
+    /// Returns the same value for another namespace.
     ///
     /// # Errors
     /// The namespace is not a valid name.
@@ -87,17 +88,18 @@ impl Kubectl {
         Ok(there.by_program(&self.program))
     }
 
-    /// Returns the context, if one is named.
+    /// Returns the context, if one was specified.
     pub fn context(&self) -> Option<&str> {
         self.context.as_deref()
     }
 
-    /// Returns the namespace, if one is named.
+    /// Returns the namespace, if one was specified.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// Returns the named namespace, or that of the context; within a cluster that of the pod.
+    /// Returns the specified namespace, or that of the context. Within a cluster, the default is
+    /// the namespace of the pod.
     ///
     /// # Errors
     /// The context does not exist.
@@ -115,17 +117,18 @@ impl Kubectl {
         }
     }
 
-    /// Returns the beginning of a command that a person can type: `kubectl --context lab -n db`.
+    /// Returns the beginning of a command that a user can type, such as `kubectl --context lab -n
+    /// db`.
     pub fn words(&self) -> String {
         let context = self.context.iter().map(|name| format!(" --context {name}"));
         let namespace = self.namespace.iter().map(|name| format!(" -n {name}"));
         context.chain(namespace).fold("kubectl".to_owned(), |words, more| words + &more)
     }
 
-    /// Creates an object and returns it as created.
+    /// Creates an object. Returns the object as the API server has created it.
     ///
     /// # Errors
-    /// The API server refuses it. The message has its words.
+    /// The API server refuses the object. The message contains the server's text.
     pub fn create(&self, object: &Value) -> Result<Value> {
         json(&self.ask(&["create", "-f", "-", "-o", "json"], Some(object))?)
     }
@@ -141,7 +144,7 @@ impl Kubectl {
     /// Lists all objects of a kind with the labels of `selector`.
     ///
     /// # Errors
-    /// The user may not read them.
+    /// The user may not read these objects.
     pub fn list(&self, kind: &str, selector: &str) -> Result<Vec<Value>> {
         let said = self.ask(&["get", kind, "-l", selector, "-o", "json"], None)?;
         match json(&said)?["items"].take() {
@@ -153,24 +156,24 @@ impl Kubectl {
     /// Changes fields of an object.
     ///
     /// # Errors
-    /// The API server refuses it. The message has its words.
+    /// The API server refuses the change. The message contains the server's text.
     pub fn patch(&self, kind: &str, name: &str, fields: &Value) -> Result<()> {
         let fields = fields.to_string();
         self.ask(&["patch", kind, name, "--type=merge", "-p", &fields], None).map(drop)
     }
 
-    /// Deletes an object with all that it owns, without waiting for that. A missing object is no
-    /// error.
+    /// Deletes an object and all objects that it owns, without waiting for the end of the deletion.
+    /// A missing object is not an error.
     ///
     /// # Errors
-    /// The API server refuses it. The message has its words.
+    /// The API server refuses the deletion. The message contains the server's text.
     pub fn delete(&self, kind: &str, name: &str) -> Result<()> {
         let how = ["--cascade=foreground", "--wait=false", "--ignore-not-found"];
         self.ask(&[&["delete", kind, name][..], &how].concat(), None).map(drop)
     }
 
-    /// Starts a `kubectl` that prints each change of the selected objects of a kind as a JSON text:
-    /// `{type, object}`.
+    /// Starts a `kubectl` that prints each change of the selected objects of a kind as a JSON text
+    /// of the form `{type, object}`.
     ///
     /// # Errors
     /// `kubectl` cannot be started.
@@ -180,8 +183,8 @@ impl Kubectl {
         self.read_from(&[&["get", kind, &selector][..], &how].concat())
     }
 
-    /// Starts a `kubectl` that prints the past output of the only container of a pod, and follows
-    /// it.
+    /// Starts a `kubectl` that prints the earlier output of the only container of a pod, and then
+    /// follows the output.
     ///
     /// # Errors
     /// `kubectl` cannot be started.
@@ -189,7 +192,7 @@ impl Kubectl {
         self.read_from(&["logs", "--follow", pod])
     }
 
-    /// Starts a `kubectl` whose output is read as it comes.
+    /// Starts a `kubectl` whose output can be read as it is written.
     ///
     /// # Errors
     /// `kubectl` cannot be started.
@@ -206,25 +209,25 @@ impl Kubectl {
         command
     }
 
-    /// Returns the options for context and namespace.
+    /// Returns the options for the context and the namespace.
     fn place(&self) -> impl Iterator<Item = &str> {
         let context = self.context.iter().flat_map(|name| ["--context", name]);
         context.chain(self.namespace.iter().flat_map(|name| ["--namespace", name]))
     }
 
-    /// Returns the words of a command that another program runs.
+    /// Returns the words of a `kubectl` command that another program will run.
     pub(crate) fn program_words(&self, arguments: &[&str]) -> Vec<String> {
         let program = self.program.to_string_lossy().into_owned();
         let rest = self.place().chain(arguments.iter().copied()).map(str::to_owned);
         [program].into_iter().chain(rest).collect()
     }
 
-    /// Runs the command and returns its answer.
+    /// Runs a command and returns its output.
     pub(crate) fn ask(&self, arguments: &[&str], object: Option<&Value>) -> Result<String> {
         let mut command = self.command();
         command.args(arguments);
         let text = object.map(Value::to_string).unwrap_or_default();
-        // Created objects are also removed after Ctrl-C.
+        // The command also runs after Ctrl-C, since objects that were created must be removed.
         let patience = Patience {
             limit: LIMIT,
             heeds_interrupt: false,
@@ -246,7 +249,7 @@ impl Kubectl {
     }
 }
 
-/// Explains an error of `kubectl`, with a remedy.
+/// Explains an error of `kubectl`, and adds a remedy.
 fn explained(why: &str, arguments: &[&str]) -> String {
     let why = why.strip_prefix("error: ").unwrap_or(why);
     let why = why.strip_prefix("Error from server ").unwrap_or(why);
@@ -284,7 +287,7 @@ fn spawned(command: Command) -> Result<Child> {
     process::spawn(command, Life::Ours).map_err(|error| anyhow!("{error:#}\n{INSTALL_HINT}"))
 }
 
-/// Ends a process that would otherwise continue.
+/// Ends a process that would otherwise continue to run.
 pub(crate) fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();

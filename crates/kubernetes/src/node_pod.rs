@@ -1,8 +1,8 @@
-//! Faults of the pod of a node: cassay deletes it, evicts it, or cuts it off by a network policy.
-//! Also reads the cluster's reports on the pod.
+//! Faults of a node's pod. cassay deletes or evicts the pod, or isolates it by a network policy.
+//! The module also reads the cluster's reports on the pod.
 //!
 //! Invariants: cassay removes a pod only if a controller recreates it and its data survives. A
-//! policy that cuts a pod off disappears within a minute after the end of its creator.
+//! policy that isolates a pod disappears within a minute after the end of its creator.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::{Kubectl, Selector};
@@ -18,21 +18,21 @@ use target_spec::PodPlace;
 /// Time limit for the cluster's first report on a pod.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);
 
-/// Label that a StatefulSet gives to each of its pods. Only with this label can a policy select a
-/// single pod.
+/// Label that a StatefulSet adds to each of its pods. A policy can select a single pod only by this
+/// label.
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 
-/// Volumes that outlive their pod. Other volumes are a part of the pod.
+/// Types of volumes that outlive their pod. Volumes of other types are deleted with the pod.
 const LASTING: [&str; 2] = ["persistentVolumeClaim", "hostPath"];
 
-/// Way to delete a pod.
+/// Ways to delete a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// With its grace period.
+    /// Deletes the pod with its grace period.
     InOrder,
-    /// Without a grace period.
+    /// Deletes the pod without a grace period.
     AtOnce,
-    /// By eviction, as in a drain, so that disruption budgets are respected.
+    /// Evicts the pod, as a drain does, so that disruption budgets are respected.
     Eviction,
 }
 
@@ -40,7 +40,7 @@ pub enum Deletion {
 pub struct NodePod {
     kubectl: Kubectl,
     name: String,
-    /// Reports on the pod, from the first query on.
+    /// Reports on the pod. The watch begins with the first query.
     told: Mutex<Option<Pods>>,
 }
 
@@ -51,10 +51,10 @@ impl fmt::Debug for NodePod {
 }
 
 impl NodePod {
-    /// Opens the existing pod.
+    /// Opens a pod, which must exist.
     ///
     /// # Errors
-    /// Its location contains no names.
+    /// The location does not contain valid names.
     pub fn open(place: &PodPlace) -> Result<NodePod> {
         let kubectl = Kubectl::new(place.context.as_deref(), Some(&place.namespace))?;
         Ok(NodePod {
@@ -69,10 +69,10 @@ impl NodePod {
         &self.name
     }
 
-    /// Returns the cluster's last report on it, or on the last pod of its name.
+    /// Returns the cluster's last report on the pod, or on the last pod with the same name.
     ///
     /// # Errors
-    /// The cluster sends no report.
+    /// The cluster does not send a report.
     pub fn status(&self) -> Result<PodSeen> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let pods = match &mut *told {
@@ -92,7 +92,7 @@ impl NodePod {
         )
     }
 
-    /// Returns true if pods may be scheduled on a node of its cluster.
+    /// Returns true if pods may be scheduled on a Kubernetes node.
     ///
     /// # Errors
     /// The Kubernetes node does not exist, or the user may not read it.
@@ -101,7 +101,7 @@ impl NodePod {
         Ok(node["spec"]["unschedulable"] != true)
     }
 
-    /// Returns the StatefulSet that creates it.
+    /// Returns the StatefulSet that creates the pod.
     ///
     /// # Errors
     /// The pod does not belong to a StatefulSet.
@@ -117,7 +117,8 @@ impl NodePod {
     /// Deletes the pod without waiting for its end.
     ///
     /// # Errors
-    /// No controller would recreate it, or its data would be lost; or the cluster refuses it.
+    /// No controller would recreate the pod, or its data would be lost, or the cluster refuses the
+    /// deletion.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         let pod = self.kubectl.get("pod", &self.name)?;
         may_go(&pod)?;
@@ -142,10 +143,11 @@ impl NodePod {
         .map(drop)
     }
 
-    /// Returns the commands that keep pods off its node of Kubernetes, and that allow them again.
+    /// Returns two commands. The first keeps pods off the pod's Kubernetes node, and the second
+    /// permits them again.
     ///
     /// # Errors
-    /// The cluster does not report its node.
+    /// The cluster does not report the pod's Kubernetes node.
     pub fn cordon(&self) -> Result<[Vec<String>; 2]> {
         let node = self.status()?.node;
         ensure!(
@@ -156,12 +158,13 @@ impl NodePod {
         Ok(["cordon", "uncordon"].map(|what| self.kubectl.program_words(&[what, &node])))
     }
 
-    /// Blocks all traffic to and from it by a network policy, as long as the returned value is
-    /// held. It blocks new connections. Existing connections continue if the network plugin allows
-    /// it, as most do.
+    /// Blocks all traffic to and from the pod by a network policy, until the returned value is
+    /// dropped. New connections are always blocked. Existing connections continue if the network
+    /// plugin permits this, as most plugins do.
     ///
     /// # Errors
-    /// The pod belongs to no StatefulSet, so no label selects it alone. Or the cluster refuses it.
+    /// The pod does not belong to a StatefulSet, so that no label selects only this pod. The
+    /// cluster refuses the policy.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let unlabelled = || {
@@ -200,7 +203,7 @@ impl NodePod {
     }
 }
 
-/// A pod that is cut off.
+/// A pod that is isolated by a policy.
 #[derive(Debug)]
 pub struct Isolation {
     kubectl: Kubectl,
@@ -212,7 +215,8 @@ impl Isolation {
     /// Removes the policy.
     ///
     /// # Errors
-    /// The cluster refuses it. It disappears by itself within a minute.
+    /// The cluster refuses the removal. In this case the policy disappears by itself within a
+    /// minute.
     pub fn end(mut self) -> Result<()> {
         self.remove()
     }

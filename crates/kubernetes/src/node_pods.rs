@@ -1,9 +1,9 @@
-//! The pods of managed nodes: a StatefulSet whose containers wait, with a volume each, and a Job
-//! that owns it.
+//! The pods of managed nodes. They are a StatefulSet whose containers wait, with a volume for each
+//! pod, and a Job that owns the StatefulSet.
 //!
-//! An agent starts Cassandra in them as on any machine. Invariant: if this program is killed at any
-//! time, all of these objects disappear by themselves. The program keeps extending the Job's
-//! deadline. At the deadline, the cluster deletes everything that the Job owns, including volumes.
+//! An agent starts Cassandra in the pods as on any machine. Invariant: if this program is killed at
+//! any time, all of these objects disappear by themselves. The program keeps extending the Job's
+//! deadline. At the deadline, the cluster deletes all objects that the Job owns, including volumes.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::Kubectl;
@@ -19,10 +19,11 @@ use target_spec::{NODE_FOLDER, NodePods, PodPlace, RemoteHost};
 /// Container in which a node runs.
 const CONTAINER: &str = "cassandra";
 
-/// Time limit for all pods to run. Kubernetes may have to create a volume or pull an image.
+/// Time limit for all pods to run. It is long because Kubernetes may have to create a volume or
+/// pull an image.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
-/// The pods of a managed cluster. They exist as long as this value does.
+/// The pods of a managed cluster. They exist as long as this value exists.
 #[derive(Debug)]
 pub struct PodSet {
     kubectl: Kubectl,
@@ -38,8 +39,8 @@ impl PodSet {
     /// Creates `count` pods, and waits until they run.
     ///
     /// # Errors
-    /// The cluster cannot be reached, or refuses an object. Or a pod does not run, with the reason.
-    /// Or the user pressed Ctrl-C.
+    /// The cluster cannot be reached, or refuses an object. A pod does not run, with the reason.
+    /// The user pressed Ctrl-C.
     pub fn make(wanted: &NodePods, count: usize, say: &mut dyn FnMut(&str)) -> Result<PodSet> {
         let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
         let name = job::new_name("nodes");
@@ -69,7 +70,7 @@ impl PodSet {
         Ok(set)
     }
 
-    /// Returns each of them as a machine for nodes, in the order of their numbers.
+    /// Returns each pod as a machine for nodes, in the order of the pods' numbers.
     ///
     /// # Errors
     /// A pod no longer exists.
@@ -123,7 +124,7 @@ impl PodSet {
     }
 }
 
-/// Returns the error with the reasons why some pods still wait.
+/// Returns the error that some pods still do not run, with the reasons.
 fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
     let of = |name: &String| match pods.get(name) {
         Some(pod) if pod.is_running => format!("{name} runs"),
@@ -153,18 +154,18 @@ impl Drop for PodSet {
     }
 }
 
-/// Removes the pods of managed nodes that a killed command has left: deletes their owner, if it
-/// still exists.
+/// Removes the pods of managed nodes that a killed command has left behind. For this purpose it
+/// deletes their owner, if that still exists.
 ///
 /// # Errors
-/// The cluster cannot be reached or refuses.
+/// The cluster cannot be reached or refuses the deletion.
 pub fn remove_pods(pod: &PodPlace) -> Result<()> {
     let kubectl = Kubectl::new(pod.context.as_deref(), Some(&pod.namespace))?;
     let (owner, _) = pod.name.rsplit_once('-').context("a pod of a set has a number")?;
     kubectl.delete("job", owner)
 }
 
-/// Returns the StatefulSet with this name, which disappears with its owner.
+/// Returns the StatefulSet with this name. It disappears together with its owner.
 fn manifest(name: &str, wanted: &NodePods, count: usize, owner: &Value) -> Value {
     let labels = job::labels(name, "node");
     let amounts = json!({

@@ -1,5 +1,5 @@
-//! Restarts all nodes of a cluster in Kubernetes in its own way: an operator by a task, a plain
-//! StatefulSet by a rollout.
+//! Restarts all nodes of a cluster in the way that Kubernetes provides. For an operator this is a
+//! task, and for a plain StatefulSet it is a rollout.
 
 use crate::job;
 use crate::kubectl::Kubectl;
@@ -9,7 +9,7 @@ use measure::clock;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Time for which a finished task can still be read, s.
+/// Time for which a finished task can still be read, in seconds.
 const TASK_KEPT_S: u64 = 600;
 
 /// Annotation with which `kubectl rollout restart` changes a template.
@@ -19,13 +19,13 @@ const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
     kubectl: Kubectl,
-    /// Its CassandraDatacenters; empty if no operator is known.
+    /// Names of the CassandraDatacenters. The list is empty if no operator is known.
     datacenters: Vec<String>,
 }
 
 impl Operator {
-    /// Returns the operator of the CassandraDatacenters with these names. Without names, returns
-    /// the StatefulSets.
+    /// Returns the operator of the CassandraDatacenters with these names. If there are no names,
+    /// the pods' StatefulSets are used instead.
     pub fn find(kubectl: &Kubectl, datacenters: &[String]) -> Operator {
         Operator {
             kubectl: kubectl.clone(),
@@ -33,11 +33,11 @@ impl Operator {
         }
     }
 
-    /// Starts a restart of all nodes, which are these pods, without waiting for its end. Returns a
+    /// Begins a restart of all nodes, whose pods are given, without waiting for its end. Returns a
     /// description of the restart.
     ///
     /// # Errors
-    /// The cluster refuses it, or no controller of the pods is known.
+    /// The cluster refuses the restart, or no controller of the pods is known.
     pub fn restart(&self, pods: &[&NodePod]) -> Result<String> {
         if self.datacenters.is_empty() {
             return self.roll_out(pods);
@@ -55,8 +55,9 @@ impl Operator {
         Ok(made.join(", "))
     }
 
-    /// Sets a new time in the templates of their StatefulSets, so that each recreates its pods, the
-    /// last one first. Each pod is recreated when the previous one is ready.
+    /// Sets a new time in the templates of the pods' StatefulSets, so that each StatefulSet
+    /// recreates its pods, beginning with the last. Each pod is recreated when the previous one is
+    /// ready.
     fn roll_out(&self, pods: &[&NodePod]) -> Result<String> {
         let mut sets = BTreeSet::new();
         for pod in pods {

@@ -1,7 +1,8 @@
-//! Pods in the reports of a watch: the Kubernetes node of each pod, its state, and its fate.
+//! Pods as reported by a watch: the Kubernetes node of each pod, its state, and the reason for its
+//! end.
 //!
-//! One `kubectl` reports all of them, for any number. Invariant: the module keeps its information
-//! about a pod that no longer exists, because it is needed then.
+//! One `kubectl` process reports all pods, regardless of their number. Invariant: the module keeps
+//! its information about a pod that no longer exists, because the information is needed then.
 
 use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};
@@ -16,17 +17,17 @@ use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Pause before a watch starts again. API servers end each watch after some minutes.
+/// Pause before a watch is restarted. API servers end each watch after some minutes.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Duration of one wait between two checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Minimum interval between two reports of the reason why pods do not run yet, if the reason
-/// changes.
+/// Minimum interval between two reports of the reason why pods do not run yet. A report is made
+/// only if the reason has changed.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
-/// Time limit for the report of a pod's end after the pod has become silent.
+/// Time limit for the report of a pod's end after contact with the pod was lost.
 const FATE_LIMIT: Duration = Duration::from_secs(3);
 
 /// Label with the number of a pod of an Indexed Job.
@@ -37,30 +38,32 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 pub struct PodSeen {
     /// Name of the pod.
     pub name: String,
-    /// Its unique id, which distinguishes it from earlier and later pods with its name.
+    /// Unique id of the pod. It distinguishes the pod from earlier and later pods with the same
+    /// name.
     pub uid: String,
-    /// Kubernetes node on which it runs; empty before it is scheduled.
+    /// Kubernetes node on which the pod runs. It is empty before the pod is scheduled.
     pub node: String,
-    /// Its address in the network of pods.
+    /// Address of the pod in the pod network.
     pub address: Option<IpAddr>,
-    /// Its number in an Indexed Job.
+    /// Number of the pod in an Indexed Job.
     pub index: Option<usize>,
-    /// True if its first container runs.
+    /// True if the first container of the pod runs.
     pub is_running: bool,
-    /// True if it is ready according to its own probes.
+    /// True if the pod is ready according to its probes.
     pub is_ready: bool,
-    /// Reason why it does not run and will never run: its image cannot be pulled, it has ended, ….
+    /// Reason why the pod does not run and will never run. For example, its image cannot be pulled,
+    /// or it has ended.
     pub stuck: Option<String>,
-    /// Reason why it does not run yet, such as a lack of space on the nodes.
+    /// Reason why the pod does not run yet, such as a lack of space on the nodes.
     pub waits_for: Option<String>,
-    /// Its fate, if it has ended or is ending.
+    /// Reason for the pod's end, if it has ended or is ending.
     pub fate: Option<String>,
 }
 
 /// Pods by their names.
 pub type PodsSeen = BTreeMap<String, PodSeen>;
 
-/// Reasons for which a container waits in vain.
+/// Reasons for which a container waits and will never run.
 const STUCK: [&str; 8] = [
     "ErrImagePull",
     "ImagePullBackOff",
@@ -73,7 +76,7 @@ const STUCK: [&str; 8] = [
 ];
 
 impl PodSeen {
-    /// Parses an object of the API.
+    /// Parses a pod in the form of the API.
     pub(crate) fn parse(pod: &Value) -> PodSeen {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (meta, status) = (&pod["metadata"], &pod["status"]);
@@ -135,7 +138,7 @@ fn describe(of: &Value) -> String {
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
-/// Returns the reason for a pod's end: its own reason, or that of its container.
+/// Returns the reason for a pod's end. It is that of the pod, or that of its container.
 fn ended(status: &Value) -> String {
     let own = describe(status);
     if !own.is_empty() {
@@ -178,10 +181,11 @@ impl Shared {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `found` finds its result among all pods, or reports that it cannot come.
+    /// Waits until `found` returns a result from all pods, or an error that the result is
+    /// impossible.
     ///
     /// # Errors
-    /// Those of `found`. Or `deadline` has passed: the error of `late`, with the last state. Or the
+    /// Those of `found`. After `deadline`, the error that `late` returns for the last state. The
     /// user pressed Ctrl-C.
     fn until<T>(
         &self,
@@ -207,7 +211,7 @@ impl Shared {
     }
 }
 
-/// An error with the reasons why pods do not run yet, after a while.
+/// Error with the reasons why pods do not run yet. It ends one period of a longer wait.
 #[derive(Debug)]
 struct Waiting(String);
 
@@ -226,14 +230,14 @@ pub(crate) fn waits(pods: &PodsSeen) -> String {
     reasons.into_iter().collect::<Vec<_>>().join("; ")
 }
 
-/// The selected pods. The watch lasts as long as this value.
+/// The selected pods. The watch runs as long as this value exists.
 #[derive(Debug)]
 pub struct Pods {
     shared: Arc<Shared>,
 }
 
 impl Pods {
-    /// Begins to watch.
+    /// Begins to watch the selected pods.
     ///
     /// # Errors
     /// `kubectl` cannot be started.
@@ -264,8 +268,8 @@ impl Pods {
         self.shared.until(deadline, found, late)
     }
 
-    /// Waits likewise, and reports the reason for the wait whenever it differs from the last
-    /// reported one, `told`.
+    /// Waits like [`Pods::until`]. Also reports the reason for the wait whenever it differs from
+    /// `told`, which is the last reported reason.
     ///
     /// # Errors
     /// Those of that function.
@@ -293,7 +297,8 @@ impl Pods {
         }
     }
 
-    /// Returns the source of a pod's fate, for a caller that has just lost contact with it.
+    /// Returns a source of the reason for a pod's end, for a caller that has just lost contact with
+    /// the pod.
     pub fn fate_of(&self, name: &str) -> Fate {
         let (shared, name) = (Arc::downgrade(&self.shared), name.to_owned());
         Fate::new(move || {
@@ -316,7 +321,7 @@ impl Drop for Pods {
     }
 }
 
-/// Records the reports, and restarts the watch when it ends.
+/// Records the reports of a watch, and restarts the watch when it ends.
 fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Shared) {
     loop {
         let told = watch.stdout.take();
@@ -328,7 +333,7 @@ fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Sha
         drop(known);
         let told = told.map(|told| Deserializer::from_reader(BufReader::new(told)));
         for event in told.into_iter().flat_map(|told| told.into_iter::<Value>()) {
-            // Any line that is not an event means that the watch was cut off.
+            // A line that is not an event means that the watch was interrupted.
             let Ok(event) = event else { break };
             take(&event, shared);
         }

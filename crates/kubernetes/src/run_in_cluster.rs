@@ -1,6 +1,6 @@
-//! A run within the cluster: a Job whose pod gets the study from a ConfigMap. The Job continues
-//! when the command that began it ends. When the Job has ended, the command fetches its results and
-//! deletes it.
+//! A run within the cluster. It is a Job whose pod gets the study from a ConfigMap. The Job
+//! continues if the command that began it ends. When the Job has ended, the command fetches its
+//! results and deletes it.
 
 use crate::job;
 use crate::kubectl::{self, Kubectl};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::time::Duration;
 
-/// Script of its container.
+/// Script of the pod's container.
 const SCRIPT: &str = include_str!("inside.sh");
 
 /// Name of the container.
@@ -21,35 +21,35 @@ const CONTAINER: &str = "run";
 /// Folder for the program.
 const FOLDER: &str = "/cassay";
 
-/// Prefix of the output line that reports the end and its status.
+/// Prefix of the output line that reports the end of the run and its status.
 const ENDED: &str = "cassay-inside: ";
 
-/// Time limit for its pod to run.
+/// Time limit for the pod to run.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
 /// Pause before the output is requested again after an interruption.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
 
-/// Maximum content of a ConfigMap, bytes.
+/// Maximum size of a ConfigMap's content, in bytes.
 const FILES_BYTES_MAX: usize = 1 << 20;
 
-/// A run and its pod.
+/// A run within the cluster, and its pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsideRun {
-    /// The study's files by their names. The study itself is `study.yaml`.
+    /// Files of the study, by name. The study itself is `study.yaml`.
     pub files: BTreeMap<String, String>,
     /// Further arguments of `cassay run`.
     pub arguments: Vec<String>,
-    /// The image, which needs `sh`, `head`, `chmod` and `tar`.
+    /// Image of the container. It must contain `sh`, `head`, `chmod` and `tar`.
     pub image: String,
-    /// CPUs, as request and limit, in thousandths.
+    /// CPUs in thousandths. The request and the limit are equal.
     pub millicpus: u32,
-    /// Memory, as request and limit, in bytes.
+    /// Memory in bytes. The request and the limit are equal.
     pub memory_bytes: u64,
     /// Service account, if the run accesses the API server.
     pub account: Option<String>,
-    /// Claim of a volume for the results. `None` means that they are only in the pod until they are
-    /// fetched.
+    /// Volume claim for the results. `None` means that the results are only in the pod until they
+    /// are fetched.
     pub claim: Option<String>,
 }
 
@@ -70,11 +70,11 @@ struct JobPlace<'a> {
 }
 
 impl InsideRun {
-    /// Creates the objects, and waits until its pod runs, which then waits for the program.
+    /// Creates the objects, and waits until the pod runs. The pod then waits for the program.
     ///
     /// # Errors
-    /// The cluster cannot be reached, or refuses an object. Or the pod does not run, with the
-    /// reason. Or the user pressed Ctrl-C.
+    /// The cluster cannot be reached, or refuses an object. The pod does not run, with the reason.
+    /// The user pressed Ctrl-C.
     pub fn begin(&self, kubectl: &Kubectl, say: &mut dyn FnMut(&str)) -> Result<BegunRun> {
         let bytes: usize = self.files.values().map(String::len).sum();
         ensure!(
@@ -215,17 +215,17 @@ impl InsideRun {
 }
 
 impl BegunRun {
-    /// Returns its name in the cluster.
+    /// Returns the name of the run's objects in the cluster.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the destination for the program, for which the pod waits.
+    /// Returns the destination to which the program must be sent. The pod waits for the program.
     pub fn destination(&self) -> &Destination {
         &self.destination
     }
 
-    /// Tells the pod to continue, because the program has arrived.
+    /// Signals the pod to continue, because the program has arrived.
     ///
     /// # Errors
     /// The pod no longer exists.
@@ -233,10 +233,10 @@ impl BegunRun {
         self.exec(&["touch", "/cassay/go"]).map(drop)
     }
 
-    /// Passes on its output, line by line, until it has ended. Returns its status.
+    /// Passes on the output of the run, line by line, until the run has ended. Returns its status.
     ///
     /// # Errors
-    /// Its pod no longer exists, or the user pressed Ctrl-C. The run continues after Ctrl-C.
+    /// The pod no longer exists, or the user pressed Ctrl-C. The run continues after Ctrl-C.
     pub fn follow(&self, mut line: impl FnMut(&str)) -> Result<i32> {
         let mut seen = 0;
         loop {
@@ -260,17 +260,17 @@ impl BegunRun {
                 "interrupted: {} continues",
                 self.name
             );
-            // If the connection was cut, the output resumes at the same line. If the pod no longer
-            // exists, the function fails.
+            // If the connection was interrupted, the output continues at the same line. If the pod
+            // no longer exists, this call fails.
             self.exec(&["true"])?;
             clock::sleep(AGAIN_AFTER);
         }
     }
 
-    /// Passes its results as a tar archive to `take`, which reads it.
+    /// Passes the results of the run to `take` as a tar archive.
     ///
     /// # Errors
-    /// Its image has no tar, its pod no longer exists, or `take` fails.
+    /// The image has no tar, the pod no longer exists, or `take` fails.
     pub fn take_results(&self, take: impl FnOnce(&mut dyn Read) -> Result<()>) -> Result<()> {
         let words = [
             "exec", &self.pod, "-c", CONTAINER, "--", "tar", "-C", "/results", "-cf", "-", ".",
@@ -281,7 +281,8 @@ impl BegunRun {
             kubectl::end(&mut child);
             return Err(error);
         }
-        // The bytes after the end of the archive must also be read, or the status is never success.
+        // The bytes after the end of the archive must also be read. Otherwise the status would
+        // never be success.
         let rest = std::io::copy(&mut stdout, &mut std::io::sink());
         let status = child.wait().context("wait for kubectl")?;
         rest.context("read the output of kubectl")?;
@@ -292,7 +293,7 @@ impl BegunRun {
         Ok(())
     }
 
-    /// Deletes its pod, with all objects that cassay created for it.
+    /// Deletes the Job, with all objects that cassay created for the run.
     ///
     /// # Errors
     /// The cluster cannot be reached.

@@ -1,7 +1,7 @@
 //! Capabilities of this machine that simulated hosts need. The module finds them by trials on
 //! objects that disappear with the process, or by asking the kernel.
 //!
-//! The id of the user never decides: root may lack rights in a container, and other users may have
+//! The user's id does not matter: root may lack rights in a container, and other users may have
 //! them.
 
 mod disk;
@@ -19,30 +19,31 @@ use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use target_spec::{Capability, CapabilityStatus, HostSpec};
 
-/// Returns the status of a capability: the way in which the machine provides it, or the reason why
-/// it cannot and the remedy.
+/// Returns the status of a capability. It is the way in which the machine provides the capability,
+/// or the reason why it does not, with the remedy.
 fn status(capability: Capability, found: Result<String>) -> CapabilityStatus {
     CapabilityStatus::from_answer(capability, found.map_err(|error| format!("{error:#}")))
 }
 
-/// Returns the status of each [`Capability`] that hosts need, present or not. Tries them only at
-/// the first call, because the trials create namespaces. The trials leave nothing behind.
+/// Returns the status of each [`Capability`] that hosts need, whether it is present or not. Only
+/// the first call tries them, because the trials create namespaces. The trials leave nothing
+/// behind.
 pub fn capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(ask)
 }
 
-/// Returns the status of each [`Capability`] that volume faults need, present or not. Tries them
-/// only at the first call, and separately from the others: the trials take about 40 ms, mostly to
-/// make a file system.
+/// Returns the status of each [`Capability`] that volume faults need, whether it is present or not.
+/// Only the first call tries them. They are separate from the others because the trials take about
+/// 40 ms, mostly to create a file system.
 pub fn volume_capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(disk::capabilities)
 }
 
-/// Returns the capabilities of a machine that drops packets and connections of its own hosts' nodes
-/// itself, because it has no switch to do so. The other capabilities are those of [`capabilities`].
-/// Tries them only at the first call.
+/// Returns the capabilities of a machine that drops packets and connections of its own nodes
+/// itself, because it has no switch for this purpose. The other capabilities are those of
+/// [`capabilities`]. Only the first call tries them.
 pub fn machine_capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(|| {
@@ -90,8 +91,8 @@ fn ask() -> Vec<CapabilityStatus> {
     ]
 }
 
-/// Refuses, all together, the requirements of `spec` on a simulated host that this machine cannot
-/// meet.
+/// Checks that this machine meets the requirements of `spec` on a simulated host. All unmet
+/// requirements are reported together.
 ///
 /// # Errors
 /// The missing capabilities, each with its reason.
@@ -107,7 +108,7 @@ pub fn require(spec: &HostSpec) -> Result<()> {
     Ok(())
 }
 
-/// Does the same check for this machine as a host itself, which already has a network.
+/// Does the same check for the machine itself as a host, which does not need a separate network.
 ///
 /// # Errors
 /// The missing capabilities, each with its reason.
@@ -126,7 +127,7 @@ pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
     Ok(())
 }
 
-/// Returns the capabilities, each with its name and with true if `spec` requires it.
+/// Returns the capabilities, each with its name and a flag that is true if `spec` requires it.
 fn wanted(spec: &HostSpec) -> Vec<(Capability, &'static str, bool)> {
     vec![
         (Capability::CpuSet, "cpus", spec.cpus.is_some()),
@@ -163,8 +164,8 @@ fn missing(wanted: &[(Capability, &str, bool)]) -> Vec<String> {
     capabilities().iter().filter_map(missing).collect()
 }
 
-/// Tries to create a bridge and a link in a temporary namespace. Also tests the right to create
-/// links in the process's own namespace.
+/// Tries to create a bridge and a link in a temporary namespace. Also tests the permission to
+/// create links in the process's own namespace.
 fn network() -> Result<String> {
     let needs = "hosts require root, or CAP_SYS_ADMIN and CAP_NET_ADMIN";
     let (outer, inner) = (Namespace::new(), Namespace::new());
@@ -184,14 +185,15 @@ fn network() -> Result<String> {
     Ok("namespaces, links and a bridge".to_string())
 }
 
-/// Checks that the kernel has a queueing discipline, by creating one without its options in a
-/// temporary namespace.
+/// Checks that the kernel has a queueing discipline. It creates one without options in a temporary
+/// namespace.
 fn queue(kind: &str, option: &str) -> Result<String> {
     let namespace = Namespace::new().context("hosts require root, or CAP_SYS_ADMIN")?;
     let mut socket = namespace.socket()?;
     let lo = socket.index("lo")?;
     match socket.ask(Message::bare_queue(lo, kind)) {
-        // The kernel has the discipline. Some kinds require options.
+        // The kernel has the discipline even if it returns EINVAL, because some kinds require
+        // options.
         Ok(()) | Err(Errno::INVAL) => Ok(format!("queueing discipline {kind}")),
         Err(Errno::NOENT) => anyhow::bail!(
             "this kernel has no queueing discipline {kind} (option {option}, a module sch_{kind} \
@@ -212,8 +214,8 @@ fn packet_filter(share: f64) -> Result<String> {
     Ok("nf_tables of a bridge".to_owned())
 }
 
-/// Tries the packet filter of a host in a temporary namespace. Then checks the right to use it in
-/// the process's own namespace, by listing tables.
+/// Tries the packet filter of a host in a temporary namespace. Then checks the permission to use it
+/// in the process's own namespace, by listing tables.
 fn host_filter(share: f64) -> Result<String> {
     let loss = HostLoss {
         way: PacketDirection::In,
@@ -246,8 +248,8 @@ fn reset() -> Result<String> {
     Ok("sock_diag".to_owned())
 }
 
-/// Does the same. Then checks the right to reset in the process's own namespace, on a nonexistent
-/// connection.
+/// Does the same as [`reset`]. Then checks the permission to reset connections in the process's own
+/// namespace, with a nonexistent connection.
 fn reset_here() -> Result<String> {
     let how = reset()?;
     let own = Sockets::open()?.try_reset();
@@ -263,8 +265,8 @@ fn volume() -> Result<String> {
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }
 
-/// Returns the places for control groups if they are writable. It creates no directories for this,
-/// because they would remain after a killed command.
+/// Returns the directories for control groups if they are writable. The function does not create
+/// directories for this check, because they would remain after a killed command.
 fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
     let needs = "limits of hosts require root, or write access to /sys/fs/cgroup";
     let places = cgroup::places(hierarchies, "cassay");
@@ -310,14 +312,14 @@ mod tests {
         capabilities();
         let made = net::MADE.get();
         for _ in 0..3 {
-            // A machine that cannot create hosts refuses this. That is also known by now.
+            // A machine that cannot create hosts fails this check. The result is known by now.
             let _ = require(&HostSpec::default());
             capabilities();
         }
         assert_eq!(net::MADE.get(), made);
     }
 
-    /// The capabilities of a machine replace others of the same name.
+    /// The capabilities of a machine replace other capabilities of the same name.
     #[test]
     fn capabilities_are_told_each_once() {
         let told: Vec<&CapabilityStatus> =

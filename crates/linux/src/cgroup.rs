@@ -1,10 +1,10 @@
-//! The control groups of one host: its CPUs, its share of them, its memory, its disk.
+//! The control groups of one host: its CPUs, its share of them, its memory and its disk.
 //!
-//! Supports both versions, also side by side. Version 1 has a hierarchy per controller. Version 2
-//! has one hierarchy for all. Even without any controller, it can kill a whole group at once.
-//! Invariants: [`places`] names a group's directory before it is created, because only directories
-//! of a host outlive this process. A directory is removed only after its last process has ended.
-//! This program has started each process in it.
+//! Both versions of control groups are supported, also side by side. Version 1 has a hierarchy per
+//! controller. Version 2 has one hierarchy for all controllers. Even without any controller, it can
+//! kill a whole group at once. Invariants: [`places`] names a group's directory before it is
+//! created, because only directories of a host outlive this process. A directory is removed only
+//! after the last process in it has ended. This program has started every process in the directory.
 
 mod disk;
 mod empty;
@@ -30,27 +30,28 @@ use std::sync::Mutex;
 use std::time::Duration;
 use target_spec::HostSpec;
 
-/// Period of a CPU quota, µs: the kernel's own default. A shorter period would throttle more often
-/// and more briefly, unlike a usual system.
+/// Period of a CPU quota in µs, which is the kernel's own default. With a shorter period,
+/// throttling would be more frequent and shorter than on an ordinary system.
 const PERIOD_US: u64 = 100_000;
 
-/// Smallest quota that the kernel accepts, µs in each period.
+/// Smallest quota that the kernel accepts, in µs of CPU time per period.
 const QUOTA_US_MIN: u64 = 1000;
 
-/// Time limit for the processes of a group to end after SIGKILL: the kernel must free their memory.
+/// Time limit for the processes of a group to end after SIGKILL. It is long because the kernel must
+/// free their memory.
 const END_LIMIT: Duration = Duration::from_secs(20);
 
-/// Interval between two checks of a group that is ending.
+/// Interval between two checks whether a group has ended.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Directory of a group in one hierarchy.
+/// Directory of a control group in one hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CgroupDir {
     /// Path of the directory.
     pub dir: PathBuf,
-    /// True if it is a directory of version 2.
+    /// True if the directory belongs to version 2.
     pub unified: bool,
-    /// Controllers of this directory: `cpu`, `cpuset`, `memory`, `blkio`, `io`.
+    /// Controllers of this directory, such as `cpu`, `cpuset`, `memory`, `blkio` and `io`.
     pub controllers: Vec<String>,
 }
 
@@ -58,12 +59,13 @@ pub struct CgroupDir {
 #[derive(Debug)]
 pub struct Group {
     places: Vec<CgroupDir>,
-    /// Locked while a process enters its group, and while limits change that its group mirrors.
+    /// Locked while a process enters its group, and while limits are changed that a group copies
+    /// from the host.
     confined: Mutex<Confinements>,
 }
 
 impl Group {
-    /// Returns the group in these places, which already exists.
+    /// Returns the control group in these directories, which must already exist.
     pub fn existing(places: Vec<CgroupDir>) -> Group {
         Group {
             places,
@@ -71,7 +73,8 @@ impl Group {
         }
     }
 
-    /// Creates the directories and lets processes in: a `cpuset` without CPUs would refuse them.
+    /// Creates the directories, and sets the CPUs of a `cpuset`, since a `cpuset` without CPUs
+    /// cannot contain processes.
     ///
     /// # Errors
     /// The kernel does not permit it, or a directory already exists.
@@ -93,9 +96,9 @@ impl Group {
         Ok(group)
     }
 
-    /// The places were read from a file, and every process that a file called `cgroup.procs` lists
-    /// there would be killed. The places cannot be derived from the cluster's id, since the groups
-    /// of another login are below another group.
+    /// Checks that the directories are control groups. The paths were read from a file, and cassay
+    /// kills every process in the `cgroup.procs` of these directories. The paths cannot be derived
+    /// from the cluster's id, since the groups of another login are below another group.
     ///
     /// # Errors
     /// A directory exists, and is not on the kernel's file system for control groups.
@@ -108,8 +111,8 @@ impl Group {
         self.places.iter().find(|place| place.has(controller))
     }
 
-    /// Limits CPUs, their share, memory and the use of the block device `device` (`7:0`), and gives
-    /// the group its weight against others. An absent value sets no limit.
+    /// Limits CPUs, their share, memory and the use of the block device `device` (such as `7:0`).
+    /// Sets the weight of the group relative to other groups. An absent value sets no limit.
     ///
     /// # Errors
     /// The machine lacks a requested controller, or refuses the value.
@@ -139,7 +142,7 @@ impl Group {
         })
     }
 
-    /// Limits its share of the CPUs, in cores. `None` removes the limit.
+    /// Limits the group's share of the CPUs, in cores. `None` removes the limit.
     ///
     /// # Errors
     /// Those of [`Group::limit`].
@@ -169,8 +172,8 @@ impl Group {
         write(&place.dir.join("cpu.cfs_quota_us"), &quota)
     }
 
-    /// Sets the memory limit. It includes swap if the kernel counts swap. A host that swaps instead
-    /// of dropping its page cache would differ from the requested machine.
+    /// Sets the memory limit. The limit includes swap if the kernel accounts for swap. A host that
+    /// swaps instead of dropping its page cache would differ from the requested machine.
     fn limit_memory(&self, bytes: Option<u64>) -> Result<()> {
         let Some(place) = self.wanted("memory", bytes.is_some())? else {
             return Ok(());
@@ -185,8 +188,7 @@ impl Group {
             return self.mirror("memory");
         }
         let value = bytes.map_or("-1".to_string(), |bytes| bytes.to_string());
-        // Neither before nor after the change may the limit of memory and swap be below that of
-        // memory.
+        // At no time may the limit of memory and swap be below the limit of memory.
         let with_swap = place.dir.join("memory.memsw.limit_in_bytes");
         if with_swap.exists() {
             write(&with_swap, "-1")?;
@@ -208,9 +210,10 @@ impl Group {
         Ok(place)
     }
 
-    /// Reads the limits back from the kernel: `cpus` as a list, `cpu_quota` in cores, `cpu_weight`
-    /// in busy threads, `memory` in bytes. Adds those of [`crate::DiskSpec::each`] for the block
-    /// device `device`. A value without a limit is absent, except `cpus` and the weight.
+    /// Reads the limits back from the kernel. They are `cpus` as a list, `cpu_quota` in cores,
+    /// `cpu_weight` in busy threads and `memory` in bytes. Adds the limits of
+    /// [`crate::DiskSpec::each`] for the block device `device`. A value without a limit is absent,
+    /// except for `cpus` and the weight.
     ///
     /// # Errors
     /// A group cannot be read.
@@ -248,7 +251,7 @@ impl Group {
         Ok(limits)
     }
 
-    /// Returns the CPU time that its processes have used since the group was created.
+    /// Returns the CPU time that the group's processes have used since the group was created.
     ///
     /// # Errors
     /// No group counts CPU time, or it cannot be read.
@@ -284,14 +287,14 @@ impl Group {
         match std::fs::OpenOptions::new().write(true).open(&path).and_then(|mut file| {
             std::io::Write::write_all(&mut file, cached.to_string().as_bytes())
         }) {
-            // The kernel could reclaim less than requested, because mapped pages that are in use
+            // The kernel reclaimed less than requested, because mapped pages that are in use
             // remain.
             Err(error) if is(&error, Errno::AGAIN) => Ok(()),
             done => done.with_context(|| format!("reclaim memory with {}", path.display())),
         }
     }
 
-    /// Kills the processes of the group and removes it. Does nothing if it does not exist.
+    /// Kills the processes of the group and removes it. Does nothing if the group does not exist.
     ///
     /// # Errors
     /// A process does not end, or a directory cannot be removed.
@@ -299,8 +302,8 @@ impl Group {
         self.check()?;
         let deadline = Deadline::after(END_LIMIT);
         let mut left: Vec<&CgroupDir> = self.places.iter().collect();
-        // The groups that are killed as a whole come first, because no process can fork out of
-        // them.
+        // Groups that can be killed as a whole come first, because no process in them can escape by
+        // a fork.
         left.sort_by_key(|place| !place.unified);
         loop {
             for place in &left {
@@ -338,8 +341,8 @@ impl CgroupDir {
     }
 }
 
-/// In version 2, enables the controllers for the siblings of `place`. They remain on, because other
-/// groups may have begun to use them. They have no effect by themselves.
+/// In version 2, enables the controllers for `place` and its siblings. They remain enabled, because
+/// other groups may have begun to use them. The controllers have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
     switch_on(top, &place.controllers).context(
@@ -348,7 +351,7 @@ fn hand_down(place: &CgroupDir) -> Result<()> {
     )
 }
 
-/// Switches controllers on for the groups in `dir`.
+/// Enables controllers for the groups in `dir`.
 fn switch_on(dir: &Path, controllers: &[String]) -> Result<()> {
     let file = dir.join("cgroup.subtree_control");
     let on = std::fs::read_to_string(&file).unwrap_or_default();
@@ -371,7 +374,8 @@ fn memory_limit_file(place: &CgroupDir) -> &'static str {
 
 /// Implements [`Group::check`].
 fn is_group(dir: &Path) -> Result<()> {
-    /// File system types of version 1 and version 2 in `statfs`, see `linux/magic.h`.
+    /// File system types of control groups in `statfs`, for version 1 and version 2. They are
+    /// defined in `linux/magic.h`.
     const CONTROL_GROUPS: [u64; 2] = [0x0027_e0eb, 0x6367_7270];
     let kind = match rustix::fs::statfs(dir) {
         Err(Errno::NOENT) => return Ok(()),
@@ -388,20 +392,20 @@ fn is_group(dir: &Path) -> Result<()> {
 }
 
 /// Kills the processes of a group. The caller repeats this until the directory no longer exists, so
-/// it detects a process that cannot be signalled.
+/// the caller detects a process that cannot be killed.
 fn kill(dir: &Path) {
     if write(&dir.join("cgroup.kill"), "1").is_ok() {
         return;
     }
     for pid in all_pids(dir) {
         if let Some(pid) = Pid::from_raw(pid) {
-            // The process may already have ended.
+            // This fails if the process has already ended.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
 
-/// Returns the processes in a group, without 0, which means a process of another namespace.
+/// Returns the process ids in a group. It omits 0, which stands for a process of another namespace.
 fn pids(dir: &Path) -> Vec<i32> {
     let text = std::fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
     text.lines()
@@ -410,14 +414,14 @@ fn pids(dir: &Path) -> Vec<i32> {
         .collect()
 }
 
-/// Returns the processes of a group and of the groups in it.
+/// Returns the process ids in a group and in the groups below it.
 fn all_pids(dir: &Path) -> Vec<i32> {
     let below = process_group::groups_in(dir);
     let of_each = below.iter().map(PathBuf::as_path).chain([dir]);
     of_each.flat_map(pids).collect()
 }
 
-/// Removes a group with the groups in it.
+/// Removes a group and the groups below it.
 fn remove(dir: &Path) -> std::io::Result<()> {
     for below in process_group::groups_in(dir) {
         std::fs::remove_dir(below)?;

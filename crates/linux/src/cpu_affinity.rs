@@ -1,9 +1,9 @@
 //! Confines a process with all its threads to CPUs and to memory of NUMA nodes, and reads back the
 //! effective confinement.
 //!
-//! On a simulated host, the confinement is a group below the host's own (`cpuset` of either
+//! On a simulated host, the confinement is a group below the host's group (`cpuset` of either
 //! version), which no thread can leave. On a host without groups, the process sets its affinity and
-//! its memory policy at its start, and all its threads inherit them.
+//! its memory policy when it starts, and all its threads inherit them.
 
 mod effective_affinity;
 
@@ -19,19 +19,19 @@ use topology::CpuSet;
 /// CPUs and memory to which a process is confined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// Name of its group below that of its host: the node's name.
+    /// Name of the group below that of the host. It is the name of the node.
     pub name: String,
-    /// Its CPUs, by the numbers of the machine. `None` means all CPUs of the host.
+    /// CPUs, by the numbers of the machine. `None` means all CPUs of the host.
     pub cpus: Option<CpuSet>,
     /// Memory of the confinement.
     pub memory: Memory,
 }
 
-/// NUMA nodes from which a process gets its memory, by their numbers.
+/// NUMA nodes that provide the memory of a process, by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
-    /// From the NUMA node of the CPU that first touches it: the kernel's default.
+    /// The kernel's default. Each page comes from the NUMA node of the CPU that touches it first.
     Anywhere,
     /// Only from these NUMA nodes.
     Bound(CpuSet),
@@ -50,11 +50,11 @@ impl Memory {
 }
 
 /// Confines the process that `command` starts, from its first instruction on. `None` lifts the
-/// confinement, even if an earlier process with that name had one. The caller keeps the returned
-/// value until the process has started.
+/// confinement, even if an earlier process with that name was confined. The caller keeps the
+/// returned value until the process has started.
 ///
 /// # Errors
-/// The kernel has no such CPUs or nodes, or the host may not use them.
+/// The kernel does not have these CPUs or nodes, or the host may not use them.
 pub fn admit<'a>(
     command: &mut Command,
     group: Option<&'a Group>,
@@ -74,7 +74,7 @@ pub fn admit<'a>(
     Ok(pending)
 }
 
-/// Makes the process that `command` starts confine itself, in every respect in which a group does
+/// Prepares `command` so that its process confines itself, in every respect in which a group does
 /// not confine it. All its threads inherit these settings.
 fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
     let affinity = to.cpus.as_ref().filter(|_| !is_grouped).map(Mask::from_set);
@@ -93,11 +93,13 @@ fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
             None => govern_by_default(),
         }
     };
-    // SAFETY: between fork and exec, the child makes only system calls: no allocation, no lock.
+    // SAFETY: between fork and exec, the child makes only system calls. It does not allocate or
+    // lock.
     unsafe { command.pre_exec(set) };
 }
 
-/// A set in the format of system calls: bits in words, the lowest first.
+/// A set in the format of system calls. The bits are in words, and the lowest bits are in the first
+/// word.
 struct Mask(Vec<libc::c_ulong>);
 
 impl Mask {
@@ -111,9 +113,9 @@ impl Mask {
         Mask(words)
     }
 
-    /// Lets the calling thread run only on these CPUs.
+    /// Confines the calling thread to these CPUs.
     fn affine(&self) -> std::io::Result<()> {
-        // SAFETY: the kernel reads this number of bytes of words that outlive the call.
+        // SAFETY: the kernel reads as many bytes as the words have, and the words outlive the call.
         let done =
             unsafe { libc::sched_setaffinity(0, size_of_val(&self.0[..]), self.0.as_ptr().cast()) };
         match done {
@@ -122,11 +124,12 @@ impl Mask {
         }
     }
 
-    /// Makes the memory that the calling thread requests come from these NUMA nodes.
+    /// Sets the memory policy of the calling thread to these NUMA nodes.
     fn govern(&self, mode: libc::c_int) -> std::io::Result<()> {
-        // According to its own manual the kernel reads one bit less than the given number.
+        // According to its manual, the kernel reads one bit less than this number.
         let bits = size_of_val(&self.0[..]) * 8 + 1;
-        // SAFETY: the kernel reads this number of bits of words that outlive the call.
+        // SAFETY: the kernel reads at most as many bits as the words have, and the words outlive
+        // the call.
         let done = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, self.0.as_ptr(), bits) };
         match done {
             0 => Ok(()),
@@ -135,12 +138,13 @@ impl Mask {
     }
 }
 
-/// Resets the memory policy with which the calling thread was started: a user who starts this
-/// program by `numactl` does not mean its nodes. If the kernel has no policies (ENOSYS), or a
-/// container forbids setting one (EPERM), no policy can be in force, and the reset succeeds.
+/// Resets the memory policy with which the calling thread was started. A user who starts this
+/// program by `numactl` does not intend to bind the nodes that it starts. If the kernel has no
+/// policies (ENOSYS), or a container forbids setting one (EPERM), no policy can be in force, and
+/// the reset succeeds.
 fn govern_by_default() -> std::io::Result<()> {
     let (mode, nodes) = (libc::MPOL_DEFAULT, std::ptr::null::<libc::c_ulong>());
-    // SAFETY: with a null pointer and a length of 0 the kernel reads nothing.
+    // SAFETY: with a null pointer and a length of 0, the kernel does not read memory.
     let done = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, nodes, 0_usize) };
     let error = std::io::Error::last_os_error();
     match (done, error.raw_os_error()) {
@@ -149,7 +153,7 @@ fn govern_by_default() -> std::io::Result<()> {
     }
 }
 
-/// Refuses a name that would mean another folder.
+/// Refuses a name that would lead to another directory.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_name = !name.is_empty() && name.chars().all(is_plain);

@@ -1,35 +1,35 @@
-//! Work that shows the speed of a disk.
+//! Disk requests whose duration shows the speed of a disk.
 
 use crate::volume::BLOCK_BYTES;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use target_spec::DiskSpec;
 
-/// Duration of the trial of a limited disk, s: more than twice the 0.2 s of credit that the kernel
-/// grants at most.
+/// Duration of the trial of a limited disk, in seconds. The kernel grants a credit of at most 0.2
+/// s, and the trial is more than twice as long.
 const TELLING_S: f64 = 0.5;
 
-/// Maximum number of requests of a trial. A disk that performs this number in that time is as fast
-/// as any disk.
+/// Maximum number of requests of a trial. A disk that performs all of them in time is not limited.
 const REQUESTS_MAX: u64 = 2000;
 
-/// Number of requests of a trial of bytes per second, if the requests are large enough.
+/// Number of requests of a trial of bytes per second. It is used if the requests are then large
+/// enough.
 const REQUESTS_OF_RATE: u64 = 32;
 
-/// Largest request, in blocks: 1 MiB.
+/// Size of the largest request, in blocks. It corresponds to 1 MiB.
 const REQUEST_BLOCKS_MAX: u64 = 256;
 
-/// Work of a disk trial: one request after the other.
+/// Work of a disk trial, in which requests follow each other without overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskWork {
     /// Number of requests.
     pub requests: u64,
-    /// Bytes of each request, whole blocks of 4 KiB.
+    /// Size of each request in bytes. It is a multiple of 4 KiB.
     pub bytes: u64,
 }
 
 impl Default for DiskWork {
-    /// Returns a request of one block.
+    /// Returns work whose requests have one block.
     fn default() -> DiskWork {
         DiskWork {
             requests: 1,
@@ -39,9 +39,9 @@ impl Default for DiskWork {
 }
 
 impl DiskWork {
-    /// Returns work that shows if a disk has the limits of `spec`, and the minimum time of this
-    /// work with the limits. It tests the write limits if there are any. The kernel lets an idle
-    /// group do some work at once, so a single request would show nothing.
+    /// Returns work that shows whether a disk has the limits of `spec`, and the minimum time of
+    /// this work under the limits. It tests the write limits if there are any. The kernel lets an
+    /// idle group do some work at once, so a single request would show nothing.
     pub fn showing(spec: &DiskSpec) -> (DiskWork, Duration) {
         let limits = if spec.limits_writes() {
             (spec.write_iops, spec.write_bytes_per_s)

@@ -1,8 +1,8 @@
 //! The only crate that knows Linux interfaces: links, packet filters, control groups, volumes,
 //! settings, counters.
 //!
-//! These settings turn parts of a machine into simulated hosts. This crate does not depend on the
-//! code that applies and undoes them. [`capability`] reports the capabilities of this machine,
+//! With these interfaces, parts of a machine become simulated hosts. This crate does not depend on
+//! the code that applies and undoes them. [`capability`] reports the capabilities of this machine,
 //! [`settings`] reads its settings once, and [`probe`] reads its counters repeatedly.
 
 pub mod capability;

@@ -1,40 +1,41 @@
-//! Names and number of the links of a switch and of its hosts, and the machine's own links.
+//! Names and number of the links of a switch and of its hosts, and the links of the machine.
 
 use std::path::Path;
 
-/// Maximum number of hosts for which a network has addresses. The last address belongs to the
-/// machine itself.
+/// Maximum number of hosts for which a network has addresses. The last address of the network
+/// belongs to the machine.
 pub const HOSTS_COUNT_MAX: usize = 253;
 
-// Each node has its own address, even if it is alone on its host.
+// Each node has a separate address, even if it is alone on its host.
 const _: () = assert!(target_spec::NODES_COUNT_MAX <= HOSTS_COUNT_MAX);
 
-/// Name of the bridge, in its own namespace.
+/// Name of the bridge, which is in a separate namespace.
 pub const BRIDGE: &str = "switch";
 
-/// Name of the link's end in the switch that leads to the machine.
+/// Name of the switch's end of the link to the machine.
 pub const UPLINK: &str = "uplink";
 
-/// Name of the link's end in a host.
+/// Name of the host's end of its link to the switch.
 pub const HOST_LINK: &str = "eth0";
 
-/// Returns the name of the switch's end of the link to a host, by its number, counted from 1.
+/// Returns the name of the switch's end of the link to a host. Hosts are numbered from 1.
 pub fn port(number: usize) -> String {
     format!("port{number}")
 }
 
-/// A link from the machine to others.
+/// A link from the machine to other machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineLink {
-    /// Name in the kernel: `eth0`.
+    /// Name of the link in the kernel, such as `eth0`.
     pub name: String,
-    /// Speed in each direction, bit/s.
+    /// Speed of the link in each direction, in bit/s.
     pub bits_per_s: u64,
 }
 
-/// Returns the machine's fastest link whose driver reports its speed: a card, or several that are
-/// bonded. Other virtual links do not leave the machine, regardless of the rate that they report.
-/// `None` without such a link, or if drivers report no speed, as in virtual machines.
+/// Returns the machine's fastest link whose driver reports its speed. It is a network card, or
+/// several bonded cards. Other virtual links do not leave the machine, regardless of the rate that
+/// they report. `None` without such a link, or if drivers do not report the speed, as in virtual
+/// machines.
 pub fn fastest() -> Option<MachineLink> {
     let entries = std::fs::read_dir(NET).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -42,10 +43,10 @@ pub fn fastest() -> Option<MachineLink> {
     fastest_of(names, has, speed)
 }
 
-/// Returns the speed of a link of the machine, bit/s, if its driver reports it.
+/// Returns the speed of a link of the machine in bit/s, if its driver reports the speed.
 pub(crate) fn speed(name: &str) -> Option<f64> {
     let text = std::fs::read_to_string(Path::new(NET).join(name).join("speed")).ok()?;
-    // The value is −1 if the other end is not connected.
+    // The value is −1 if the link is not connected.
     let megabits: f64 = text.trim().parse().ok()?;
     (megabits > 0.0).then_some(megabits * 1e6)
 }
@@ -53,8 +54,8 @@ pub(crate) fn speed(name: &str) -> Option<f64> {
 /// Directory with a folder for each link.
 const NET: &str = "/sys/class/net";
 
-/// Picks the fastest of the links with these names. `has` returns true if a file exists in the
-/// folder of a link. `speed` returns the driver's value, bit/s.
+/// Returns the fastest of the links with these names. `has` returns true if a file exists in the
+/// directory of a link. `speed` returns the speed that the driver reports, in bit/s.
 fn fastest_of(
     names: impl Iterator<Item = String>,
     has: impl Fn(&str, &str) -> bool,

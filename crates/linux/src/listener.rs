@@ -1,5 +1,5 @@
 //! Finds the process that accepts connections at an address, from the kernel's tables. The process
-//! may belong to any user. Its socket identifies it, not its name.
+//! may belong to any user. It is identified by its socket, not by its name.
 
 use anyhow::{Context, Result, ensure};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,11 +15,13 @@ struct Listening {
     inode: u64,
 }
 
-/// Returns the id of the process that accepts connections at `address`, in the network and among
-/// the processes that the calling one sees. `None` if no process does.
+/// Returns the id of the process that accepts connections at `address`. The function searches the
+/// network namespace and the visible processes of the calling process. `None` if no process accepts
+/// connections.
 ///
 /// # Errors
-/// A process accepts them, but its files may not be read. Or the kernel's tables cannot be read.
+/// A process accepts connections, but its files may not be read, or the kernel's tables cannot be
+/// read.
 pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
     let mut known = socket_at(address)?;
     loop {
@@ -30,7 +32,7 @@ pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
             Ok(pid) => return Ok(Some(pid)),
             Err(error) => error,
         };
-        // The process may just have ended, and another one may listen on the port.
+        // The process may have ended in the meantime, and another process may listen on the port.
         let now = socket_at(address)?;
         if now == known {
             return Err(error).with_context(|| {
@@ -41,13 +43,13 @@ pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
     }
 }
 
-/// Returns the socket that accepts connections at an address, if any.
+/// Returns the inode of the socket that accepts connections at an address, if any.
 fn socket_at(address: SocketAddr) -> Result<Option<u64>> {
     let mut all = Vec::new();
     for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
         match std::fs::read_to_string(file) {
             Ok(text) => all.extend(text.lines().filter_map(listening)),
-            // A kernel without IPv6.
+            // The file is missing on a kernel without IPv6.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(error).with_context(|| format!("read {file}")),
         }
@@ -55,7 +57,7 @@ fn socket_at(address: SocketAddr) -> Result<Option<u64>> {
     Ok(socket_for(&all, address))
 }
 
-/// Returns the socket that gets connections to an address: an exact match before a wildcard.
+/// Returns the socket that gets connections to an address. An exact match precedes a wildcard.
 fn socket_for(all: &[Listening], address: SocketAddr) -> Option<u64> {
     let on_port = || all.iter().filter(|one| one.address.port() == address.port());
     let exact = on_port().find(|one| one.address.ip() == address.ip());
@@ -63,7 +65,7 @@ fn socket_for(all: &[Listening], address: SocketAddr) -> Option<u64> {
     exact.or_else(any).map(|one| one.inode)
 }
 
-/// Parses a line of `/proc/net/tcp` or `tcp6`, if its socket accepts connections.
+/// Parses a line of `/proc/net/tcp` or `tcp6`. `None` if its socket does not accept connections.
 fn listening(line: &str) -> Option<Listening> {
     let mut words = line.split_ascii_whitespace();
     let (local, state) = (words.nth(1)?, words.nth(1)?);
@@ -78,7 +80,8 @@ fn listening(line: &str) -> Option<Listening> {
     })
 }
 
-/// Parses an address in the kernel's format: words of 32 bits in the byte order of this machine.
+/// Parses an address in the kernel's format, which is words of 32 bits in the byte order of this
+/// machine.
 fn address_of(hex: &str) -> Option<IpAddr> {
     let words = hex.as_bytes().chunks(8).map(|chunk| {
         let text = std::str::from_utf8(chunk).ok()?;
@@ -105,7 +108,8 @@ fn holder(inode: u64) -> Result<u32> {
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     for pid in pids {
         let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
-            // A process that has ended does not count, since its folder no longer exists.
+            // A process that has ended in the meantime does not count. Its directory no longer
+            // exists.
             hidden += u32::from(Path::new(&format!("/proc/{pid}")).exists());
             continue;
         };
@@ -133,7 +137,7 @@ mod tests {
         let own = std::process::id();
         for address in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"] {
             let Ok(listener) = TcpListener::bind(address) else {
-                // A machine without IPv6.
+                // This machine does not have IPv6.
                 assert!(address.starts_with('['), "{address}");
                 continue;
             };

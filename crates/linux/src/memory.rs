@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 
-/// Returns the bytes that the kernel reports as usable without swapping, or fewer if a control
-/// group allows fewer.
+/// Returns the number of bytes that the kernel reports as usable without swapping, or fewer if a
+/// control group allows fewer.
 ///
 /// # Errors
 /// `/proc` does not report it.

@@ -7,18 +7,18 @@ use std::path::Path;
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountedFileSystem {
-    /// Source of the mount: `/dev/loop3`.
+    /// Source of the mount, such as `/dev/loop3`.
     pub source: String,
-    /// Type of the file system: `ext4`.
+    /// Type of the file system, such as `ext4`.
     pub kind: String,
-    /// True if it is read-only, because it was mounted so or has switched to this mode after an
-    /// error.
+    /// True if the file system is read-only, either because it was mounted read-only or because it
+    /// became read-only after an error.
     pub is_read_only: bool,
-    /// True if it was shut down: reads and writes are no longer possible.
+    /// True if the file system was shut down, so that reads and writes are no longer possible.
     pub is_shut_down: bool,
 }
 
-/// Returns the mount at `folder` in this process's view. `None` if nothing is mounted there.
+/// Returns the mount at `folder` in this process's view. `None` if no file system is mounted there.
 pub fn mount_at(folder: &Path) -> Result<Option<MountedFileSystem>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
@@ -27,7 +27,7 @@ pub fn mount_at(folder: &Path) -> Result<Option<MountedFileSystem>> {
     Ok(found)
 }
 
-/// Parses a line of `/proc/PID/mountinfo`, if it is about `folder`.
+/// Parses a line of `/proc/PID/mountinfo`. `None` if it is not about `folder`.
 fn parse_line(line: &str, folder: &Path) -> Option<MountedFileSystem> {
     let (mount, system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(4);
@@ -40,14 +40,14 @@ fn parse_line(line: &str, folder: &Path) -> Option<MountedFileSystem> {
     (Path::new(&place) == folder).then(|| MountedFileSystem {
         source: unescaped(source),
         kind: kind.to_owned(),
-        // Linux 6.14 has its own word for a file system that became read-only by itself.
+        // Linux 6.14 uses a separate word for a file system that became read-only after an error.
         is_read_only: has(own, &["ro"]) || has(all, &["ro", "emergency_ro"]),
         is_shut_down: has(all, &["shutdown"]),
     })
 }
 
-/// Decodes octal escapes: the kernel writes blanks, tabs, line feeds and backslashes in the form
-/// `\040`.
+/// Decodes octal escapes. The kernel writes blanks, tabs, line feeds and backslashes in forms such
+/// as `\040`.
 pub(crate) fn unescaped(word: &str) -> String {
     let mut parts = word.split('\\');
     let mut text = parts.next().unwrap_or_default().to_owned();

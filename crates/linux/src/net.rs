@@ -1,9 +1,9 @@
 //! Network namespaces without a name, and the netlink socket that creates links in them.
 //!
-//! Invariants: a namespace exists as long as a process or a descriptor holds it, and this module
-//! never gives it a name. So all objects disappear at any end of this process. A socket remains in
-//! the namespace in which it was opened. A separate thread enters the namespace, opens the socket
-//! and ends. No other thread ever changes its namespace.
+//! Invariants: a namespace exists as long as a process or a descriptor refers to it, and this
+//! module never gives it a name. So all objects disappear whenever and however this process ends. A
+//! socket remains in the namespace in which it was opened. A separate thread enters the namespace,
+//! opens the socket and ends. No other thread ever changes its namespace.
 
 use crate::rtnetlink_message::{self, Answer, HEADER_BYTES, Message, NLMSG_DONE, Queue};
 use anyhow::{Context, Result};
@@ -18,10 +18,10 @@ use target_spec::LinkSpec;
 
 pub use crate::rtnetlink_message::{LinkState, Subnet};
 
-/// Size of the largest answer that the kernel sends at once.
+/// Size of the largest answer that the kernel sends at once, in bytes.
 const ANSWER_BYTES: usize = 32 << 10;
 
-/// Length of the prefix of a cluster's network: 253 hosts and the machine's own address.
+/// Prefix length of a cluster's network. The network has 253 hosts and the machine's own address.
 pub const PREFIX: u8 = 24;
 
 #[cfg(test)]
@@ -35,7 +35,7 @@ thread_local! {
 pub struct Namespace(OwnedFd);
 
 impl Namespace {
-    /// Creates an empty namespace. It has only `lo`, which is down.
+    /// Creates an empty namespace. Its only link is `lo`, which is down.
     ///
     /// # Errors
     /// The kernel does not permit it (EPERM), or does not support namespaces (EINVAL).
@@ -43,16 +43,16 @@ impl Namespace {
         #[cfg(test)]
         MADE.set(MADE.get() + 1);
         let made = in_thread(|| {
-            // SAFETY: only this code uses the thread, which ends after this. No other thread shares
-            // its namespace, and its descriptors remain shared.
+            // SAFETY: the thread is used only by this code and ends afterwards. Other threads keep
+            // their namespace, and descriptors remain shared.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
             open_own()
         });
         made?.map(Namespace).context("create a network namespace")
     }
 
-    /// Opens the namespace of another process, or of a descriptor that it holds:
-    /// `/proc/PID/ns/net`.
+    /// Opens the namespace of another process, or of a descriptor that another process holds, by a
+    /// path such as `/proc/PID/ns/net`.
     ///
     /// # Errors
     /// The namespace does not exist or may not be opened.
@@ -62,7 +62,7 @@ impl Namespace {
         fd.map(Namespace).with_context(|| format!("open {path}"))
     }
 
-    /// Opens a socket for its links.
+    /// Opens a socket for the links of this namespace.
     ///
     /// # Errors
     /// The kernel does not permit it.
@@ -70,8 +70,8 @@ impl Namespace {
         self.inside(Netlink::open)?
     }
 
-    /// Runs `run` in this namespace, in a thread that ends afterwards. Sockets that it opens remain
-    /// open.
+    /// Calls `run` in this namespace, in a thread that ends afterwards. Sockets that it opens
+    /// remain open.
     ///
     /// # Errors
     /// The kernel does not permit it.
@@ -91,8 +91,8 @@ impl AsFd for Namespace {
     }
 }
 
-/// Runs `run` in a thread that ends afterwards, so that the thread's changes to itself affect no
-/// other thread.
+/// Calls `run` in a thread that ends afterwards, so that changes to the state of the thread do not
+/// affect other threads.
 fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let thread =
@@ -104,19 +104,19 @@ fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
     })
 }
 
-/// Checks that a process may have its own mounts. A thread tries this, and ends at once.
+/// Checks that a process may have separate mounts. A temporary thread tries it.
 ///
 /// # Errors
 /// The kernel does not permit it.
 pub(crate) fn own_mounts() -> Result<()> {
-    // SAFETY: only this code uses the thread, which ends after this. No other thread's view of
-    // files changes.
+    // SAFETY: the thread is used only by this code and ends afterwards. Other threads keep their
+    // view of files.
     let tried = in_thread(|| unsafe { unshare_unsafe(UnshareFlags::NEWNS) })?;
     tried.context("create a mount namespace")
 }
 
-/// Announces a link's addresses from now on whenever its cable is plugged in. Another host may have
-/// had them in the meantime, and neighbours use the last announcement.
+/// From now on, announces a link's addresses whenever the link gets a carrier. In the meantime
+/// another host may have had these addresses, and neighbours use the last announcement.
 ///
 /// # Errors
 /// The link does not exist, or the kernel refuses.
@@ -132,8 +132,8 @@ pub fn announce_when_plugged(name: &'static str) -> Result<()> {
                     now = Some(link);
                 }
             })?;
-            // The counter is compared, because the link may have been down and up again before the
-            // message arrives.
+            // The counter of carrier changes is compared, because the link may have been down and
+            // up again before the message arrives.
             if let Some(link) = now
                 && link.has_carrier
                 && link.carriers != known.carriers
@@ -153,8 +153,8 @@ fn open_own() -> rustix::io::Result<OwnedFd> {
     rustix::fs::open("/proc/thread-self/ns/net", flags, Mode::empty())
 }
 
-/// A socket to the kernel's routing netlink, or to another netlink family, bound to one namespace
-/// for its whole life.
+/// A socket to the kernel's routing netlink, or to another netlink family. It belongs to one
+/// namespace as long as it exists.
 #[derive(Debug)]
 pub struct Netlink {
     socket: OwnedFd,
@@ -162,12 +162,12 @@ pub struct Netlink {
 }
 
 impl Netlink {
-    /// Opens it in the network namespace of the calling thread.
+    /// Opens a routing socket in the network namespace of the calling thread.
     ///
     /// # Errors
     /// The kernel refuses.
     pub fn open() -> Result<Netlink> {
-        // Protocol 0 is NETLINK_ROUTE, for which rustix has no name.
+        // Protocol 0 is NETLINK_ROUTE, for which rustix has no constant.
         Netlink::open_family(None)
     }
 
@@ -189,8 +189,8 @@ impl Netlink {
         self.ask_all(vec![request])
     }
 
-    /// Sends several requests together. The last one requests an answer. Waits until the kernel has
-    /// refused one of them or acknowledged the last.
+    /// Sends several requests together, of which the last one requests an answer. Waits until the
+    /// kernel has refused one of them or acknowledged the last.
     pub(crate) fn ask_all(&mut self, requests: Vec<Message>) -> Result<(), Errno> {
         let mut refusal = None;
         self.exchange(requests, |answer| {
@@ -242,7 +242,7 @@ impl Netlink {
         Ok(routes)
     }
 
-    /// Brings a link up, in bridge `master` if one is named.
+    /// Brings a link up, and adds it to the bridge `master` if one is given.
     ///
     /// # Errors
     /// The link or the bridge does not exist, or the kernel refuses.
@@ -253,7 +253,7 @@ impl Netlink {
             .with_context(|| format!("bring the link {name} up"))
     }
 
-    /// Takes a link down. The other end sees a cable that is pulled out.
+    /// Takes a link down. For the other end, this is like a pulled cable.
     ///
     /// # Errors
     /// The link does not exist, or the kernel refuses.
@@ -263,7 +263,8 @@ impl Netlink {
             .with_context(|| format!("take the link {name} down"))
     }
 
-    /// Gives a link an address, unless it has it. Returns true if the address is new.
+    /// Adds an address to a link, unless the link already has it. Returns true if the address is
+    /// new.
     ///
     /// # Errors
     /// The link does not exist, or the kernel refuses.
@@ -278,7 +279,7 @@ impl Netlink {
         }
     }
 
-    /// Removes an address from a link, if it has it.
+    /// Removes an address from a link, if the link has it.
     ///
     /// # Errors
     /// The link does not exist, or the kernel refuses.
@@ -304,7 +305,7 @@ impl Netlink {
             .with_context(|| format!("announce the addresses of the link {name}"))
     }
 
-    /// Creates a bridge that is up.
+    /// Creates a bridge and brings it up.
     ///
     /// # Errors
     /// The kernel does not permit it, or does not support bridges.
@@ -312,7 +313,7 @@ impl Netlink {
         self.ask(Message::bridge(name))
     }
 
-    /// Creates a pair of links that are down, the second in another namespace.
+    /// Creates a pair of links that are down. The second link is in another namespace.
     pub fn veth(&mut self, name: &str, peer: &str, namespace: &Namespace) -> Result<(), Errno> {
         self.ask(Message::veth(name, peer, namespace.as_fd().as_raw_fd()))
     }
@@ -324,7 +325,8 @@ impl Netlink {
     pub fn limit(&mut self, name: &str, link: &LinkSpec) -> Result<()> {
         let index = self.index(name)?;
         match self.ask(Message::no_queue(index)) {
-            // There was no queue of this program: ENOENT, or EINVAL for the kernel's own queue.
+            // The link did not have a queue of this program. The error is ENOENT, or EINVAL if it
+            // has the kernel's own queue.
             Ok(()) | Err(Errno::NOENT | Errno::INVAL) => {}
             Err(error) => {
                 return Err(error).with_context(|| format!("free the link {name} of limits"));
@@ -380,7 +382,7 @@ impl Netlink {
     pub fn changes(&mut self, mut take: impl FnMut(LinkState)) -> Result<()> {
         let mut buffer = vec![0; ANSWER_BYTES];
         let length = match self.receive(&mut buffer) {
-            // The kernel has dropped changes, because there were too many.
+            // The kernel has dropped messages about changes, because there were too many.
             Err(Errno::NOBUFS) => return Ok(()),
             received => received.context("receive changes of links")?,
         };

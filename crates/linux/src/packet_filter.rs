@@ -1,9 +1,10 @@
-//! Drops packets by a kernel's packet filter. A switch drops them on the way from port to port, and
-//! a host drops packets that it receives or sends.
+//! Drops packets by the kernel's packet filter. A switch drops them between its ports, and a host
+//! drops packets that it receives or sends.
 //!
-//! Invariant: all rules of one fault form a separate table, so that healing is one step and leaves
-//! all other tables alone. A switch has its own namespace, and its tables disappear with it. The
-//! tables of a host that uses its machine's network remain until they are removed explicitly.
+//! Invariant: all rules of one fault are in a separate table, so that healing is one step and does
+//! not affect other tables. A switch has a separate namespace, and its tables disappear with the
+//! namespace. The tables of a host that uses its machine's network remain until they are removed
+//! explicitly.
 
 mod host;
 mod rules;
@@ -23,7 +24,7 @@ use rustix::net::netlink;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-/// Packet filter of the network namespace in which it was opened, for losses of one kind.
+/// Packet filter of the network namespace in which it was opened, for one type of loss.
 pub struct Filter<L> {
     socket: Netlink,
     losses: PhantomData<L>,
@@ -33,7 +34,7 @@ impl<L: Lose> Filter<L> {
     /// Opens the filter in the namespace of the calling thread.
     ///
     /// # Errors
-    /// The kernel has none, or refuses.
+    /// The kernel has no packet filter, or refuses.
     pub fn open() -> Result<Filter<L>> {
         let socket = Netlink::open_family(Some(netlink::NETFILTER));
         let needs = "a packet filter needs the kernel option CONFIG_NF_TABLES";
@@ -46,7 +47,8 @@ impl<L: Lose> Filter<L> {
     /// Drops the packets of all `losses` from now on, by a new table.
     ///
     /// # Errors
-    /// A loss is invalid, or the kernel cannot drop the packets. Then it drops none.
+    /// A loss is invalid, or the kernel cannot drop the packets. In this case no packets are
+    /// dropped.
     pub fn add(&mut self, table: &str, losses: &[L]) -> Result<()> {
         anyhow::ensure!(!losses.is_empty(), "the loss selects no packets");
         losses.iter().try_for_each(Lose::check)?;
@@ -58,7 +60,8 @@ impl<L: Lose> Filter<L> {
         made.with_context(|| format!("create the table {table} of the packet filter"))
     }
 
-    /// Removes this table, so that it drops no more packets. A missing table is not an error.
+    /// Removes this table, so that its rules no longer drop packets. A missing table is not an
+    /// error.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -69,8 +72,8 @@ impl<L: Lose> Filter<L> {
         }
     }
 
-    /// Returns the number of packets that each loss of a table has dropped, in their order. Empty
-    /// if the table does not exist.
+    /// Returns the number of packets that each loss of a table has dropped, in the order of the
+    /// losses. The list is empty if the table does not exist.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -87,7 +90,7 @@ impl<L: Lose> Filter<L> {
         Ok(dropped.into_values().collect())
     }
 
-    /// Returns the names of all tables, also of those that other programs have created.
+    /// Returns the names of all tables, including those that other programs have created.
     ///
     /// # Errors
     /// The kernel refuses.

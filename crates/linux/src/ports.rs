@@ -1,16 +1,17 @@
-//! Ports of this machine: the kernel's range for outgoing connections, taken ports, and the
-//! processes that hold them.
+//! Ports of this machine: the kernel's range for outgoing connections, ports in use, and the
+//! processes that use them.
 
 use std::net::{SocketAddrV4, TcpListener};
 
-/// Returns the first of these addresses on which no program can listen now, with the process that
+/// Returns the first of these addresses on which a program cannot listen now, with the process that
 /// uses it. `None` if all are free.
 pub fn taken(addresses: &[SocketAddrV4]) -> Option<String> {
     let taken = addresses.iter().find(|address| TcpListener::bind(address).is_err());
     taken.map(|address| describe(*address))
 }
 
-/// Returns the kernel's ports for outgoing connections, or the default if the range cannot be read.
+/// Returns the kernel's port range for outgoing connections, or the default if the range cannot be
+/// read.
 pub fn outgoing_range() -> std::ops::RangeInclusive<u16> {
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
     let mut numbers = text.iter().flat_map(|text| text.split_ascii_whitespace());
@@ -21,8 +22,8 @@ pub fn outgoing_range() -> std::ops::RangeInclusive<u16> {
     }
 }
 
-/// Describes an address in use, with its process if it is visible: `process 12 (java) uses
-/// 127.0.0.1:9042`.
+/// Describes an address in use, with its process if the process is visible, such as `process 12
+/// (java) uses 127.0.0.1:9042`.
 pub fn describe(address: SocketAddrV4) -> String {
     match holder(address) {
         Some((pid, name)) => format!("process {pid} ({name}) uses {address}"),
@@ -30,7 +31,7 @@ pub fn describe(address: SocketAddrV4) -> String {
     }
 }
 
-/// Finds the process that listens on an address, or on all addresses with its port.
+/// Finds the process that listens on an address, or on all addresses with the same port.
 fn holder(address: SocketAddrV4) -> Option<(u32, String)> {
     let inode = ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|file| {
         let table = std::fs::read_to_string(file).ok()?;
@@ -48,8 +49,9 @@ fn holder(address: SocketAddrV4) -> Option<(u32, String)> {
     })
 }
 
-/// Returns the socket's inode, if this line of `/proc/net/tcp` (or `tcp6`) listens on `address` or
-/// on any address with its port. Addresses are hexadecimal words in the machine's byte order.
+/// Returns the socket's inode, if this line of `/proc/net/tcp` (or `tcp6`) describes a socket that
+/// listens on `address` or on all addresses with its port. Addresses are hexadecimal words in the
+/// machine's byte order.
 fn listening_inode(line: &str, address: SocketAddrV4) -> Option<u64> {
     const LISTEN: &str = "0A";
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();

@@ -1,9 +1,9 @@
-//! Messages of rtnetlink: the bytes that create links, addresses and queues, and the parsing of the
-//! answers. Messages to the packet filter and about sockets are in the folder of this module.
+//! Messages of rtnetlink. The module builds the bytes that create links, addresses and queues, and
+//! parses the answers. Messages to the packet filter and about sockets are in submodules.
 //!
-//! All functions are pure and do not talk to the kernel. Layouts are those of `linux/rtnetlink.h`,
-//! `linux/if_link.h` and `linux/pkt_sched.h`: integers in the machine's byte order, attributes of
-//! length, kind and data, each padded to four bytes.
+//! All functions are pure and do not communicate with the kernel. Layouts are those of
+//! `linux/rtnetlink.h`, `linux/if_link.h` and `linux/pkt_sched.h`. Integers are in the machine's
+//! byte order. An attribute consists of length, kind and data, and is padded to four bytes.
 
 pub(super) mod filter;
 mod link;
@@ -13,7 +13,7 @@ pub use link::LinkState;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// `struct nlmsghdr`: length, kind, flags, sequence number, port.
+/// Size of `struct nlmsghdr`, which has the length, kind, flags, sequence number and port.
 pub(super) const HEADER_BYTES: usize = 16;
 
 pub(super) const NLMSG_ERROR: u16 = 2;
@@ -54,30 +54,34 @@ const TCA_NETEM_LATENCY64: u16 = 10;
 
 const AF_INET: u8 = 2;
 const IFF_UP: u32 = 1;
-/// Parent of a device's outermost queue.
+/// Identifies the root as the parent of a device's outermost queue.
 pub(super) const ROOT: u32 = 0xFFFF_FFFF;
 /// Handle of the outermost queue that this program creates. With netem, it is also the handle of
 /// the only class.
 const OUTER: u32 = 0x0001_0000;
 pub(super) const OUTER_CLASS: u32 = 0x0001_0001;
 
-/// `TC_LINKLAYER_ETHERNET`: with it the kernel needs no table of transmission times.
+/// `TC_LINKLAYER_ETHERNET`. With it, the kernel does not need a table of transmission times.
 const ETHERNET: u8 = 1;
 
-/// Packets that a delaying queue holds. 100,000 full frames are 1.2 Gbit: 120 ms at 10 Gbit/s. The
-/// kernel's default of 1,000 would drop packets that a fast link has in flight.
+/// Maximum number of packets in a delaying queue. 100,000 full frames are 1.2 Gbit, which is 120 ms
+/// at 10 Gbit/s. With the kernel's default of 1,000, packets that a fast link has in flight would
+/// be dropped.
 const DELAYED_PACKETS_MAX: u32 = 100_000;
 
-/// Smallest bucket of a rate limit: one segment of the largest size that TCP passes down.
+/// Size of the smallest bucket of a rate limit, in bytes. It is one segment of the largest size
+/// that TCP passes on.
 const BURST_BYTES_MIN: u64 = 64 << 10;
 
-/// Rate divisor of a larger bucket: it fills in 1 ms, so that timers can keep up.
+/// Divisor of the rate that determines the size of a larger bucket. The bucket fills in 1 ms, so
+/// that timers can keep up.
 const BURSTS_PER_S: u64 = 1000;
 
-/// Rate divisor of the queue: packets beyond 50 ms are dropped, as in the buffer of a switch.
+/// Divisor of the rate that determines the size of the queue. Packets that would wait for more than
+/// 50 ms are dropped, as in the buffer of a switch.
 const QUEUES_PER_S: u64 = 20;
 
-/// One request. Its length and sequence number are set when it is sent.
+/// A request. Its length and sequence number are set when it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message(Vec<u8>);
 
@@ -89,7 +93,7 @@ impl Message {
         Message(bytes)
     }
 
-    /// Returns the bytes to send.
+    /// Returns the bytes of the request, with its length and sequence number.
     pub fn finish(mut self, sequence: u32) -> Vec<u8> {
         let length = self.0.len() as u32;
         self.0[0..4].copy_from_slice(&length.to_ne_bytes());
@@ -97,7 +101,7 @@ impl Message {
         self.0
     }
 
-    /// Creates a bridge that is up.
+    /// Creates a bridge and brings it up.
     pub fn bridge(name: &str) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK | CREATE | EXCLUSIVE);
         message.link_header(0, Some(true));
@@ -106,9 +110,9 @@ impl Message {
         message
     }
 
-    /// Creates a pair of links, with `peer` in the namespace that is open as `namespace`. Both are
-    /// down: the message that creates a veth cannot also bring it up, because its peer does not
-    /// exist yet.
+    /// Creates a pair of links, with `peer` in the namespace of the open descriptor `namespace`.
+    /// Both are down. The message that creates a veth cannot also bring it up, because its peer
+    /// does not exist yet.
     pub fn veth(name: &str, peer: &str, namespace: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK | CREATE | EXCLUSIVE);
         message.link_header(0, None);
@@ -126,7 +130,7 @@ impl Message {
         message
     }
 
-    /// Leaves a link unchanged, to check the right to change it.
+    /// Sets no property of a link. It checks the permission to change the link.
     pub fn touch(index: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK);
         message.link_header(index, None);
@@ -151,7 +155,7 @@ impl Message {
         message
     }
 
-    /// Gives a link an address, and with it the route to its `prefix` bits.
+    /// Adds an address to a link, and a route to the network with `prefix` bits.
     pub fn address(index: i32, address: Ipv4Addr, prefix: u8) -> Message {
         let mut message = Message::new(RTM_NEWADDR, ACK | CREATE | EXCLUSIVE);
         message.address_body(index, address, prefix);
@@ -179,7 +183,7 @@ impl Message {
         message
     }
 
-    /// Creates a queue of a kind without any options, to check that the kernel knows the kind.
+    /// Creates a queue without options, to check that the kernel knows this kind of queue.
     pub fn bare_queue(index: i32, kind: &str) -> Message {
         let mut message = Message::new(RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
         message.queue_header(index, 0, ROOT);
@@ -204,8 +208,8 @@ impl Message {
         message.queue_header(index, handle, parent);
         message.text(TCA_KIND, "tbf");
         message.nest(TCA_OPTIONS, |options| {
-            // struct tc_tbf_qopt: rate, peak rate (none), limit, buffer and mtu in ticks. The
-            // following bytes are the buffer. The mtu belongs to the peak rate.
+            // The struct tc_tbf_qopt has the rate, the peak rate (none), limit, buffer, and mtu in
+            // ticks. The following bytes are the buffer. The mtu belongs to the peak rate.
             let mut parameters = rate_specification(rate).to_vec();
             parameters.extend([0; 12]);
             parameters.extend(saturated(queue).to_ne_bytes());
@@ -225,8 +229,8 @@ impl Message {
         message.queue_header(index, OUTER, ROOT);
         message.text(TCA_KIND, "netem");
         message.nest(TCA_OPTIONS, |options| {
-            // struct tc_netem_qopt: latency in ticks (given in nanoseconds below), limit, loss,
-            // gap, duplicate, jitter.
+            // The struct tc_netem_qopt has the latency in ticks (given in nanoseconds below),
+            // limit, loss, gap, duplicate and jitter.
             options.0.extend(0u32.to_ne_bytes());
             options.0.extend(DELAYED_PACKETS_MAX.to_ne_bytes());
             options.0.extend([0; 16]);
@@ -236,7 +240,7 @@ impl Message {
         message
     }
 
-    /// Appends `struct ifinfomsg`. It only changes the flag "up".
+    /// Appends `struct ifinfomsg`, which changes at most the flag "up".
     fn link_header(&mut self, index: i32, up: Option<bool>) {
         let flags = if up == Some(true) { IFF_UP } else { 0 };
         let changed = if up.is_some() { IFF_UP } else { 0 };
@@ -270,7 +274,7 @@ impl Message {
         self.0.resize(self.0.len().next_multiple_of(4), 0);
     }
 
-    /// Appends an attribute of text, which ends with a zero.
+    /// Appends a text attribute, which ends with a zero byte.
     fn text(&mut self, kind: u16, text: &str) {
         self.attribute(kind, &[text.as_bytes(), &[0]].concat());
     }
@@ -285,7 +289,7 @@ impl Message {
     }
 }
 
-/// Returns at least one, because a rate of zero would cut the link.
+/// Returns at least 1, because with a rate of zero the link would not transmit at all.
 fn bytes_per_s(bits_per_s: u64) -> u64 {
     (bits_per_s / 8).max(1)
 }
@@ -302,14 +306,14 @@ fn rate_specification(bytes_per_s: u64) -> [u8; 12] {
     bytes
 }
 
-/// One message of an answer: its kind and the bytes after its header.
+/// One message of an answer, as its kind and the bytes after its header.
 pub(super) struct Answer<'a> {
     pub kind: u16,
     pub sequence: u32,
     pub body: &'a [u8],
 }
 
-/// Returns the messages of one receive, without a truncated one.
+/// Returns the messages in the bytes of one receive. A truncated message is omitted.
 pub(super) fn answers(bytes: &[u8]) -> Vec<Answer<'_>> {
     let mut answers = Vec::new();
     let mut rest = bytes;
@@ -328,13 +332,14 @@ pub(super) fn answers(bytes: &[u8]) -> Vec<Answer<'_>> {
 }
 
 impl Answer<'_> {
-    /// Returns the error number of an acknowledgement, 0 on success; `None` for other messages.
+    /// Returns the error number of an acknowledgement, which is 0 on success. `None` for other
+    /// messages.
     pub fn error(&self) -> Option<i32> {
         let number = u32_at(self.body, 0)? as i32;
         (self.kind == NLMSG_ERROR).then_some(number.saturating_neg())
     }
 
-    /// Returns the network of this route; `None` for the default route, which leads everywhere.
+    /// Returns the network of this route. `None` for the default route, which leads everywhere.
     pub fn route(&self) -> Option<Subnet> {
         if self.kind != RTM_NEWROUTE || *self.body.first()? != AF_INET {
             return None;
@@ -347,7 +352,8 @@ impl Answer<'_> {
         })
     }
 
-    /// Returns the limit of this queue, if it is on link `index` and of a kind that cassay uses.
+    /// Returns the limit that this queue applies, if it belongs to link `index` and has a kind that
+    /// cassay uses.
     pub fn queue(&self, index: i32) -> Option<Queue> {
         if self.kind != RTM_NEWQDISC || u32_at(self.body, 4)? as i32 != index {
             return None;
@@ -369,7 +375,7 @@ impl Answer<'_> {
     }
 }
 
-/// Effect of a queue, in the kernel's terms.
+/// Limit that a queue applies, in the kernel's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
     BitsPerS(u64),
@@ -379,14 +385,14 @@ pub(super) enum Queue {
 /// An IPv4 network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subnet {
-    /// One of its addresses.
+    /// An address of the network.
     pub address: Ipv4Addr,
-    /// Length of its prefix, bits.
+    /// Length of the network's prefix, in bits.
     pub prefix: u8,
 }
 
 impl Subnet {
-    /// Returns true if the two have an address in common.
+    /// Returns true if the two networks have an address in common.
     pub fn overlaps(self, other: Subnet) -> bool {
         let prefix = self.prefix.min(other.prefix);
         let mask = u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0);
@@ -394,7 +400,7 @@ impl Subnet {
     }
 }
 
-/// Returns the data of the first attribute of a kind, whose upper two bits are flags.
+/// Returns the data of the first attribute of a kind. The upper two bits of the kind are flags.
 fn find(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     let mut rest = bytes;
     loop {

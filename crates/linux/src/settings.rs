@@ -1,10 +1,10 @@
-//! Settings of a host that affect a database on it, read once: of its kernel, its devices, and the
-//! requested processes.
+//! Settings of a host that affect a database on it. They concern its kernel, its devices and the
+//! requested processes, and are read once.
 //!
-//! These are only facts, without the recommended values and the purpose of the processes.
-//! Invariants: it changes nothing and runs no program. It reports only requested arguments of a
-//! process, and only numbers, because any other value may be a secret. It gives an answer for any
-//! content of the files. All files are below a root, which is `/` except in tests.
+//! The module reports only facts. It does not know recommended values or the purpose of the
+//! processes. Invariants: it changes nothing and does not run programs. It reports only requested
+//! arguments of a process, and only numbers, because any other value may be a secret. It returns a
+//! result for any content of the files. All files are below a root, which is `/` except in tests.
 
 mod devices;
 mod interrupts;
@@ -28,13 +28,14 @@ pub use root::FactResult;
 /// The settings that a host reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostSettings {
-    /// Values of the kernel by their names: `vm.swappiness`, `thp.enabled`, `clocksource.current`.
+    /// Values of the kernel by their names, such as `vm.swappiness`, `thp.enabled` and
+    /// `clocksource.current`.
     pub values: BTreeMap<String, FactResult<String>>,
-    /// The present CPUs, in the kernel's list format: `0-3,8`.
+    /// The CPUs of the host in the kernel's list format, such as `0-3,8`.
     pub cpus: FactResult<String>,
-    /// Its NUMA nodes with memory, in the same format.
+    /// The NUMA nodes with memory, in the same format as `cpus`.
     pub memory_nodes: FactResult<String>,
-    /// Number of CPUs by their frequency governor; empty if no CPU has one.
+    /// Number of CPUs for each frequency governor. The map is empty if no CPU has a governor.
     pub governors: BTreeMap<String, usize>,
     /// Total memory, bytes.
     pub memory_bytes: FactResult<u64>,
@@ -42,20 +43,20 @@ pub struct HostSettings {
     pub swap_bytes: FactResult<u64>,
     /// State of the clock synchronization.
     pub clock: FactResult<ClockState>,
-    /// Kind of the container in which this process runs, in one word.
+    /// Kind of the container in which this process runs, as one word. `None` outside of containers.
     pub container: Option<String>,
-    /// True if it is a virtual machine.
+    /// True if the host is a virtual machine.
     pub is_virtual: bool,
-    /// Interrupts of queues of networks and disks.
+    /// Interrupts of the queues of network and disk devices.
     pub interrupts: FactResult<Vec<Interrupt>>,
-    /// The process that answers. Processes that it starts have the same limits. `None` if it is not
-    /// visible.
+    /// The process that reads the settings. Processes that it starts have the same limits. `None`
+    /// if it is not visible.
     pub own: Option<ProcessSettings>,
     /// The requested processes that exist, in the order of their names.
     pub processes: Vec<ProcessSettings>,
-    /// The mounts that hold the folders, without duplicates.
+    /// The mounts on which the requested folders are, without duplicates.
     pub mounts: Vec<Mount>,
-    /// Other facts that could not be read, one sentence each.
+    /// Other facts that could not be read, as one sentence each.
     pub unseen: Vec<String>,
 }
 

@@ -1,14 +1,15 @@
-//! Reports tests that this machine does not permit. The report bypasses the harness, which shows no
-//! output of a test that passes. `cargo xtask ci` reads it to list the tests that were omitted.
+//! Reports tests that this machine does not permit. The report bypasses the test harness, which
+//! does not show the output of a test that passes. `cargo xtask ci` reads the report to list the
+//! tests that were omitted.
 
 use std::io::Write;
 
-/// Variable with the path of the file that the gate reads. `xtask/src/ci/skips.rs` contains the
-/// same name.
+/// Environment variable with the path of the file that the gate reads. `xtask/src/ci/skips.rs`
+/// contains the same name.
 const SKIPS: &str = "CASSAY_SKIPS";
 
-/// Reports that the running test is omitted, because the kernel or this process's rights do not
-/// permit it. No further program could change this.
+/// Reports that the running test is omitted because the kernel or the rights of this process do not
+/// permit it. Installing another program would not help.
 pub fn unable(why: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("?");

@@ -7,11 +7,11 @@ use anyhow::{Context, Result};
 use rustix::io::Errno;
 use rustix::net::netlink;
 
-/// The connections of the namespace in which it was opened.
+/// The TCP connections of the namespace in which this value was created.
 pub struct Sockets(Netlink);
 
 impl Sockets {
-    /// Opens it in the namespace of the calling thread.
+    /// Opens a socket to the kernel in the namespace of the calling thread.
     ///
     /// # Errors
     /// The kernel does not report connections, or refuses.
@@ -21,8 +21,8 @@ impl Sockets {
         socket.map(Sockets).context(needs)
     }
 
-    /// Resets all connections of these local ports. A connection that ends by itself at the same
-    /// time is not an error.
+    /// Resets all connections with these local ports. If a connection ends by itself at the same
+    /// time, this is not an error.
     ///
     /// # Errors
     /// The kernel cannot reset them.
@@ -35,7 +35,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// Checks that connections can be reset, by resetting one that does not exist.
+    /// Checks that connections can be reset, by resetting a connection that does not exist.
     ///
     /// # Errors
     /// The kernel cannot reset connections.
@@ -51,7 +51,7 @@ impl Sockets {
                 false
             });
             match asked {
-                // A kernel without IPv6.
+                // ENOENT means that the kernel does not have IPv6.
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(error) => return Err(error).context("list the connections"),
             }

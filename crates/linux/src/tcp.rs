@@ -1,4 +1,5 @@
-//! Reachability and throughput of addresses from this process, and the kernel's counters of resets.
+//! Reachability of addresses from this process, the throughput to them, and the kernel's counters
+//! of resets.
 
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
@@ -11,26 +12,28 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Number of simultaneous attempts. If its packets are dropped, an attempt takes its whole limit.
+/// Number of simultaneous attempts. An attempt whose packets are dropped takes the whole time
+/// limit.
 const TRIES_AT_ONCE: u32 = 16;
 
-/// Maximum number of attempts. Each takes one of the 28,232 ports that Linux has for outgoing
-/// connections, for a minute if this side has closed it.
+/// Maximum number of attempts. Each attempt uses one of the 28,232 ports that Linux has for
+/// outgoing connections. If this side closes the connection, the port is in use for a minute more.
 const TRIES_MAX: u32 = 10_000;
 
-/// Bytes that are sent and received at a time.
+/// Number of bytes that are sent and received at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Result of an attempt to connect by TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reach {
-    /// A program listens on the port. Contains the time that the connection took.
+    /// A program listens on the port. The value is the time that the connection took.
     Reached(Duration),
-    /// No program listens on the port, but the path is open, because the other end refused.
+    /// No program listens on the port. The path is open, because the other end refused the
+    /// connection.
     Refused,
-    /// No answer came within the limit.
+    /// No answer came within the time limit.
     Silent,
-    /// The kernel has no route.
+    /// The kernel has no route to the address.
     Unreachable,
 }
 
@@ -38,7 +41,8 @@ impl Reach {
     /// Tries to connect from the network of the calling process.
     ///
     /// # Errors
-    /// The kernel refuses for a reason that is not among the results: no port or file is left.
+    /// The kernel refuses for a reason other than the results, for example because no port or file
+    /// is left.
     pub fn connect(address: SocketAddr, limit: Duration) -> Result<Reach> {
         let begun_ns = clock::now_ns();
         let error = match TcpStream::connect_timeout(&address, limit.max(SHORTEST)) {
@@ -64,8 +68,9 @@ impl Reach {
         matches!(self, Reach::Reached(_) | Reach::Refused)
     }
 
-    /// Tries `tries` times, and returns the number of successful tries. TCP retries by itself after
-    /// a second. With a `limit` below that, each try is one packet in each direction.
+    /// Tries to connect `tries` times, and returns the number of successful attempts. TCP retries
+    /// by itself after a second. With a `limit` below that, each attempt is one packet in each
+    /// direction.
     ///
     /// # Errors
     /// Those of [`Reach::connect`], or there are too many attempts.
@@ -100,11 +105,12 @@ impl Reach {
     }
 }
 
-/// Shortest limit, because the kernel treats zero as no limit.
+/// Shortest time limit, because the kernel treats zero as no limit.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Starts to receive the data of one connection for up to `limit`. At the end it answers with the
-/// number of bytes received. Returns its port. The counterpart of [`transfer`].
+/// Starts to receive the data of one connection for up to `limit`. At the end, the receiver sends
+/// back the number of bytes received. Returns the port on which it listens. This is the counterpart
+/// of [`transfer`].
 ///
 /// # Errors
 /// No port is left.
@@ -113,7 +119,7 @@ pub fn begin_to_receive(limit: Duration) -> Result<u16> {
     let port = listener.local_addr().context("listen")?.port();
     let deadline = Deadline::after(limit);
     let thread = std::thread::Builder::new().name(format!("receive {port}"));
-    // The sender notices the outcome.
+    // If receiving fails, the sender detects it.
     let spawned = thread.spawn(move || receive(&listener, deadline));
     spawned.context("start a thread that receives")?;
     Ok(port)
@@ -140,14 +146,15 @@ fn receive(listener: &TcpListener, deadline: Deadline) -> Result<()> {
 }
 
 fn time_of(left: Duration) -> Timespec {
-    // A time beyond the kernel's range is treated as unlimited.
+    // A time that exceeds the kernel's range is treated as unlimited.
     Timespec::try_from(left).unwrap_or(Timespec {
         tv_sec: i64::MAX,
         tv_nsec: 0,
     })
 }
 
-/// Returns the time until all of these bytes have arrived. `None` if it exceeds `limit`.
+/// Sends this number of bytes, and returns the time until all of them have arrived. `None` if it
+/// exceeds `limit`.
 pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Option<Duration>> {
     let (begun_ns, deadline) = (clock::now_ns(), Deadline::after(limit));
     match send(address, bytes, deadline) {
@@ -165,7 +172,7 @@ pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Opti
     }
 }
 
-/// Sends this number of bytes and returns the number of bytes that have arrived.
+/// Sends this number of bytes, and returns the number of bytes that have arrived.
 fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<u64> {
     let left = || {
         if deadline.passed() {
@@ -188,14 +195,15 @@ fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<
     Ok(u64::from_be_bytes(received))
 }
 
-/// Returns the kernel's counters of connections that ended by a reset, and of resets sent.
+/// Returns the kernel's counters of connections that ended by a reset, and of resets that were
+/// sent.
 pub fn resets() -> Result<(u64, u64)> {
     let path = "/proc/thread-self/net/snmp";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
     parse_snmp(&text).with_context(|| format!("{path} counts no TCP resets"))
 }
 
-/// Parses a line of names, and a line of their values.
+/// Parses a line of names, and the line of their values.
 fn parse_snmp(text: &str) -> Option<(u64, u64)> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
     let (names, values) = (lines.next()?.split(' '), lines.next()?.split(' '));

@@ -1,13 +1,13 @@
-//! The data volume of a host: a sparse image on a loop device, with its own file system.
+//! The data volume of a host. It is a sparse image on a loop device, with a file system.
 //!
-//! Invariants: once it is mounted, the image has no name. The loop device releases it with its last
-//! user. The mount is only visible in the mount namespace of its host. So it disappears when no
-//! process is left in that namespace, after any end of this program. The image is sparse, so cassay
-//! checks the space for it first.
+//! Invariants: once the volume is mounted, its image has no name. The loop device releases the
+//! image with its last user. The mount is only visible in the mount namespace of its host. So it
+//! disappears when no process is left in that namespace, however this program ends. The image is
+//! sparse, so cassay checks the free space for it first.
 //!
-//! An agent that has a volume holds it open, mounted or not, and another agent may then mount it.
-//! Only one agent mounts it at a time: it holds the lock of the device until it has unmounted the
-//! volume.
+//! An agent that has a volume keeps it open, whether it is mounted or not, and another agent may
+//! then mount it. Only one agent mounts it at a time. This agent holds the lock of the device until
+//! it has unmounted the volume.
 
 pub mod ext4_ioctls;
 pub mod loop_device;
@@ -27,34 +27,34 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Size of the smallest volume. On a smaller one, ext4 has no journal, and Cassandra has no room
-/// for a commit log.
+/// Size of the smallest volume, in bytes. On a smaller one, ext4 has no journal, and Cassandra has
+/// no space for a commit log.
 pub const BYTES_MIN: u64 = 64 << 20;
 
-/// Time limit for a volume that is busy after its processes have ended.
+/// Time for which a volume may remain busy after its processes have ended.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Remaining size of a device that is removed. It is one sector, because the kernel treats 0 as no
-/// limit.
+/// Remaining size of a device that is removed, in bytes. It is one sector, because the kernel
+/// treats 0 as no limit.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// Alignment of direct reads and writes, in memory and on the device.
+/// Alignment of direct reads and writes, both in memory and on the device, in bytes.
 pub const BLOCK_BYTES: u64 = 4096;
 
 /// Total, used and available bytes of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeUse {
-    /// Capacity for files. It is below the size of the device, which also holds tables.
+    /// Capacity for files. It is less than the size of the device, which also contains metadata.
     pub total_bytes: u64,
     /// Bytes that files use.
     pub used_bytes: u64,
-    /// Bytes that can still be written.
+    /// Bytes that can still be written to files.
     pub available_bytes: u64,
 }
 
-/// Returns the use of the file system that holds `path`.
+/// Returns the usage of the file system to which `path` belongs.
 ///
 /// # Errors
 /// The path does not exist.
@@ -64,7 +64,7 @@ pub fn usage(path: &Path) -> Result<VolumeUse> {
     Ok(use_of(&stat))
 }
 
-/// Converts the kernel's values.
+/// Converts the kernel's values to bytes.
 pub fn use_of(stat: &StatVfs) -> VolumeUse {
     VolumeUse {
         total_bytes: stat.f_blocks * stat.f_frsize,
@@ -73,13 +73,13 @@ pub fn use_of(stat: &StatVfs) -> VolumeUse {
     }
 }
 
-/// A volume, mounted or not. Dropping this value leaves the volume mounted. It ends with [`end`] or
-/// with this process.
+/// A volume, mounted or not. Dropping this value does not unmount the volume. The mount ends with
+/// [`end`] or with this process.
 #[derive(Debug)]
 pub struct Volume {
     folder: PathBuf,
     device: LoopDevice,
-    /// The nameless file. `None` except for its creator.
+    /// The image, which has no name. `None` except in the process that created it.
     image: Option<OwnedFd>,
     is_claimed: Arc<AtomicBool>,
 }
@@ -94,10 +94,11 @@ impl Drop for Claim {
 }
 
 impl Volume {
-    /// Creates an image of `bytes` next to `folder`, mounts it on the folder and removes its name.
+    /// Creates an image of `bytes` next to `folder`, mounts it on the folder and removes the name
+    /// of the image.
     ///
     /// # Errors
-    /// A program or a device is missing, or the kernel refuses. Then nothing is mounted.
+    /// A program or a device is missing, or the kernel refuses. In this case no volume is mounted.
     pub fn make(folder: &Path, bytes: u64) -> Result<Volume> {
         anyhow::ensure!(
             bytes >= BYTES_MIN,
@@ -137,8 +138,8 @@ impl Volume {
         Ok(volume)
     }
 
-    /// Opens the volume of another agent, whose mount point is `folder`, on the device named
-    /// `device`. Does not mount it.
+    /// Opens the volume of another agent, without mounting it. Its mount point is `folder`, and its
+    /// device is named `device`.
     ///
     /// # Errors
     /// The volume does not exist.
@@ -152,17 +153,17 @@ impl Volume {
         })
     }
 
-    /// Returns the name of its device below `/sys/block`.
+    /// Returns the name of the volume's device in `/sys/block`.
     pub fn device(&self) -> &str {
         self.device.name()
     }
 
-    /// Returns its mount point.
+    /// Returns the mount point of the volume.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns its number in the kernel: `7:0`.
+    /// Returns the number of the volume's device in the kernel, such as `7:0`.
     ///
     /// # Errors
     /// The kernel does not report it.
@@ -170,14 +171,14 @@ impl Volume {
         self.device.number()
     }
 
-    /// Returns true if writes bypass the machine's page cache. They do unless the file system below
-    /// the image does not support it.
+    /// Returns true if writes bypass the machine's page cache. This is the case unless the file
+    /// system below the image does not support it.
     pub fn is_direct(&self) -> bool {
         self.device.is_direct()
     }
 
-    /// Claims the volume for a fault. With two faults, healing one would wait for the other, or be
-    /// undone by it.
+    /// Claims the volume for a fault. If there were two faults, healing one might wait for the
+    /// other, or undo it.
     ///
     /// # Errors
     /// Another fault has claimed it.
@@ -191,12 +192,12 @@ impl Volume {
         Ok(Claim(Arc::clone(&self.is_claimed)))
     }
 
-    /// Returns true if a fault has claimed it.
+    /// Returns true if a fault has claimed the volume.
     pub fn is_claimed(&self) -> bool {
         self.is_claimed.load(Ordering::Acquire)
     }
 
-    /// Mounts it, which replays its journal, unless it is mounted here.
+    /// Mounts the volume, which replays its journal, unless it is already mounted here.
     ///
     /// # Errors
     /// Another agent has it mounted, or the kernel refuses.
@@ -204,7 +205,7 @@ impl Volume {
         self.mount_within(BUSY_LIMIT)
     }
 
-    /// Mounts it within `limit`, when another agent may be about to unmount it.
+    /// Mounts the volume within `limit`, which allows another agent to unmount it first.
     ///
     /// # Errors
     /// Those of [`Volume::mount`].
@@ -230,14 +231,14 @@ impl Volume {
             );
             clock::sleep(POLL);
         }
-        // Deleted files return their blocks to the machine's disk (discard).
+        // With discard, deleted files return their blocks to the machine's disk.
         let options = Some(c"discard");
         mount(&path, &self.folder, "ext4", MountFlags::NOATIME, options)
             .with_context(|| format!("mount {path} at {}", self.folder.display()))
     }
 
-    /// Unmounts it, if it is mounted, and drops its pages from the page cache. All processes that
-    /// had it open have ended by now.
+    /// Unmounts the volume if it is mounted, and drops its pages from the page cache. All processes
+    /// that had files of the volume open must have ended.
     ///
     /// # Errors
     /// A process still uses it after a few seconds, or the kernel refuses.
@@ -256,7 +257,7 @@ impl Volume {
         self.unlock()
     }
 
-    /// Returns true if the lock was free.
+    /// Takes the lock. Returns true if the lock was free.
     fn lock(&self) -> Result<bool> {
         match flock(self.device.open(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
@@ -270,7 +271,7 @@ impl Volume {
         unlocked.with_context(|| format!("unlock {}", self.device.path()))
     }
 
-    /// Returns true if it is mounted here.
+    /// Returns true if the volume is mounted here.
     ///
     /// # Errors
     /// The kernel does not report it.
@@ -278,8 +279,8 @@ impl Volume {
         Ok(self.found()?.is_some())
     }
 
-    /// Returns its root, for operations on the whole volume: never that of the file system below
-    /// its folder.
+    /// Returns the root directory of the volume, for operations on the whole volume. It is never
+    /// that of the file system below the mount point.
     ///
     /// # Errors
     /// The volume is not mounted here.
@@ -288,7 +289,7 @@ impl Volume {
         self.found()?.with_context(|| format!("the volume of {folder} is not mounted"))
     }
 
-    /// Returns the root at its folder, if this is the volume.
+    /// Returns the root directory at the mount point, if the volume is mounted there.
     fn found(&self) -> Result<Option<OwnedFd>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(&self.folder, flags, Mode::empty())
@@ -299,8 +300,8 @@ impl Volume {
         Ok((number == self.number()?).then_some(root))
     }
 
-    /// Shuts the file system down: unwritten data is lost, and nothing can be read from it any
-    /// more, as in a power failure.
+    /// Shuts the file system down, as in a power failure. Unwritten data is lost, and no data can
+    /// be read any more.
     ///
     /// # Errors
     /// The volume is not mounted, or the kernel refuses.
@@ -311,7 +312,7 @@ impl Volume {
         done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
     }
 
-    /// Shuts the file system down and removes its device, which also affects readers of mapped
+    /// Shuts the file system down and removes its device. The latter also affects readers of mapped
     /// files.
     ///
     /// # Errors
@@ -321,7 +322,7 @@ impl Volume {
         self.device.limit_size(Some(SECTOR_BYTES))
     }
 
-    /// Makes reads and writes beyond the first `bytes` of its device fail from now on.
+    /// Makes reads and writes after the first `bytes` of the device fail from now on.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -330,7 +331,7 @@ impl Volume {
         self.device.limit_size(Some(bytes))
     }
 
-    /// Makes it read-only, as after an error of its device.
+    /// Makes the volume read-only, as after an error of its device.
     ///
     /// # Errors
     /// The volume is not mounted, or the kernel refuses.
@@ -341,16 +342,16 @@ impl Volume {
         done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
     }
 
-    /// Disables the discard of blocks of deleted files until the next mount. A file system whose
-    /// journal aborts discards some blocks whose files exist again after a replay of the journal.
-    /// Of 40 volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros
+    /// Disables the discard of blocks of deleted files until the next mount. If a journal aborts,
+    /// the file system may discard blocks whose files exist again after a replay of the journal. Of
+    /// 40 volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros
     /// instead of a synced file. Without discard, no volume lost data.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4_ioctls::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("record the blocks of {}", self.folder.display()))
     }
 
-    /// Unmounts it, restores its device and file system and mounts it again.
+    /// Unmounts the volume, restores its device and file system, and mounts it again.
     ///
     /// # Errors
     /// A process uses it, or the damage cannot be repaired.
@@ -361,7 +362,7 @@ impl Volume {
         self.mount()
     }
 
-    /// Opens its image, without caches if its device bypasses them.
+    /// Opens the image of the volume. It bypasses caches if the device does so.
     ///
     /// # Errors
     /// The volume belongs to another agent.
@@ -382,7 +383,7 @@ impl Volume {
     }
 }
 
-/// Memory for direct reads and writes of whole blocks, past all caches.
+/// Memory for direct reads and writes of whole blocks, which bypass all caches.
 pub struct Blocks {
     memory: Vec<u8>,
     first: usize,
@@ -390,7 +391,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Creates a buffer of this number of bytes, all zero.
+    /// Creates a buffer with this number of bytes, which are all zero.
     pub fn new(bytes: u64) -> Blocks {
         let alignment = BLOCK_BYTES as usize;
         let memory = vec![0; bytes as usize + alignment];
@@ -401,17 +402,17 @@ impl Blocks {
         }
     }
 
-    /// Reads the bytes of `file` at `at`.
+    /// Reads `bytes` bytes of `file` from offset `at`.
     ///
     /// # Errors
-    /// The file cannot be read, or ends before.
+    /// The file cannot be read, or ends too early.
     pub fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Blocks> {
         let mut blocks = Blocks::new(bytes);
         file.read_exact_at(blocks.bytes_mut(), at)?;
         Ok(blocks)
     }
 
-    /// Writes them at this position, and syncs them to the device.
+    /// Writes the blocks at offset `at` of `file`, and syncs them to the device.
     ///
     /// # Errors
     /// The bytes cannot be written.
@@ -431,8 +432,8 @@ impl Blocks {
     }
 }
 
-/// Thaws the volume of `folder`, wherever it is mounted. It may no longer be mounted, because the
-/// process that froze it was killed. A volume that is not frozen or does not exist is not an error.
+/// Thaws the volume at `folder`, even if it is mounted elsewhere or not at all, because the process
+/// that froze it was killed. A volume that is not frozen or does not exist is not an error.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -449,15 +450,15 @@ pub fn thaw(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unmounts the volume at `folder` and removes the folder, which makes its contents vanish. An
-/// empty plain folder at its path is removed.
+/// Unmounts the volume at `folder` and removes the folder. The contents of the volume are lost. If
+/// an empty plain folder has the same path, it is removed.
 ///
 /// # Errors
 /// The kernel refuses.
 pub fn end(folder: &Path) -> Result<()> {
     let deadline = Deadline::after(BUSY_LIMIT);
     loop {
-        // After the limit, the last users may keep the volume until they end.
+        // After the time limit, the remaining users may keep the volume until they end.
         let flags = if deadline.passed() {
             UnmountFlags::DETACH
         } else {
@@ -465,8 +466,8 @@ pub fn end(folder: &Path) -> Result<()> {
         };
         match unmount(folder, flags) {
             Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
-            // It is not mounted, this program has not mounted it, or its folder does not exist,
-            // since it ended earlier.
+            // Either the folder is not mounted, or another program has mounted it, or it no longer
+            // exists.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::PERM) => break,
             Err(error) => {
                 return Err(error).with_context(|| format!("unmount {}", folder.display()));
@@ -485,7 +486,7 @@ pub fn end(folder: &Path) -> Result<()> {
     }
 }
 
-/// Returns the path of the image of the volume at `folder` until it is mounted.
+/// Returns the path that the image of the volume at `folder` has until the volume is mounted.
 fn image(folder: &Path) -> PathBuf {
     folder.with_extension("img")
 }

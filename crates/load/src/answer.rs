@@ -7,13 +7,13 @@ use cql::request::StatementId;
 use cql::response::{self, ErrorCode, ErrorDetail, RawRows, Response, ResultKind};
 use measure::Outcome;
 
-/// Meaning of one response.
+/// Meaning of a response for its operation.
 pub(crate) enum Answer<'a> {
-    /// Success without data to read.
+    /// Success, without data that must be read.
     Done,
     /// Success, with rows.
     Rows(RawRows<'a>),
-    /// Refused or failed, with the server's message.
+    /// The server refused the request or failed, with this message.
     Error(Outcome, &'a str),
     /// The node does not know the prepared statement with this id.
     Forgotten(&'a [u8]),
@@ -38,19 +38,19 @@ pub(crate) enum Nonsense {
     ResultKind,
 }
 
-/// One response, with the known properties of its operation.
+/// Reads one response, given the known properties of its operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading {
     pub header: Header,
     pub preparing: bool,
-    /// Largest uncompressed body that a response to this request can have, bytes.
+    /// Size of the largest uncompressed body that a response to this request can have, in bytes.
     pub body_bytes_max: u32,
     /// Compression that was negotiated when the connection was opened.
     pub compression: Option<Compression>,
 }
 
 impl Reading {
-    /// Reads the body of the response; a compressed body is decompressed into `plain`.
+    /// Reads the body of the response. If the body is compressed, it is decompressed into `plain`.
     #[inline]
     pub fn answer<'a>(self, body: &'a [u8], plain: &'a mut Vec<u8>) -> Answer<'a> {
         let usual = self.header.opcode == opcode::RESULT && self.header.flags == 0;
@@ -85,7 +85,8 @@ impl Reading {
         read.unwrap_or_else(|error| Answer::Nonsense(error.into()))
     }
 
-    /// Reads only the needed part of a RESULT and allocates nothing for its metadata.
+    /// Reads only the part of a RESULT that the operation requires, and allocates nothing for the
+    /// metadata.
     fn result(self, body: &[u8]) -> Answer<'_> {
         match (response::result_kind(body), self.preparing) {
             (Some(ResultKind::Prepared), true) => match response::prepared_id(&self.header, body) {
@@ -151,8 +152,7 @@ pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
 mod tests {
     use super::*;
 
-    /// The names of errors of the null target in studies are the same as the outcome names in
-    /// reports.
+    /// In studies, the errors of the null target have the same names as the outcomes in reports.
     #[test]
     fn an_error_that_any_request_may_get_has_its_outcomes_name() {
         let mut found = 0;

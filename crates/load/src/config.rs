@@ -1,4 +1,4 @@
-//! Defines the inputs of an engine run and its results.
+//! Defines the inputs and the results of an engine run.
 
 use crate::earlier_writes::EarlierWrites;
 use crate::failures::NodeFailures;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{Program, Stage};
 
-/// Release quantum that keeps the p99 of release lag below 100 µs even if a wake-up takes 40 µs, as
-/// on a small virtual machine.
+/// Release quantum that keeps the p99 of the release lag below 100 µs even if a wake-up takes 40
+/// µs, as it does on a small virtual machine.
 pub const RELEASE_QUANTUM: Duration = Duration::from_micros(50);
 
 /// Configuration of one engine run.
@@ -22,60 +22,61 @@ pub const RELEASE_QUANTUM: Duration = Duration::from_micros(50);
 pub struct Config {
     /// Program that generates the requests.
     pub program: Arc<Program>,
-    /// Stage of the program: load, main mix or verification.
+    /// Stage of the program: load, main or verification.
     pub stage: Stage,
-    /// Target nodes; at least one.
+    /// Target nodes. There is at least one.
     pub nodes: Vec<Endpoint>,
     /// Credentials, encryption and protocol of the connections.
     pub access: Access,
     /// Schedule of the operations' due times.
     pub schedule: Schedule,
-    /// Time in which the load rises linearly from zero. A rate rises to its value, and a closed
-    /// loop to all of its operations in flight.
+    /// Time in which the load rises linearly from zero. For an open schedule, the rate rises to its
+    /// final value. For a closed loop, the number of operations in flight rises to its final value.
     pub rise: Duration,
     /// Number of the first operation.
     pub first_operation: u64,
-    /// Limit after which no more operations are issued.
+    /// Limit after which the client issues no more operations.
     pub limit: Limit,
     /// Window that defines the measured population.
     pub window: Window,
-    /// Open schedules: maximum of operations in flight over all workers of all clients. Further
-    /// operations that are due wait. Their latency includes the wait, and they count as limited.
+    /// Maximum number of operations in flight over all workers of all clients, for open schedules.
+    /// Further operations that are due must wait. Their latency includes the wait, and they count
+    /// as limited.
     pub in_flight_max: u32,
-    /// Open schedules: shortest time between two releases of one worker. Operations that become due
-    /// meanwhile are sent together. So the release lag is at most about this time, and each release
-    /// costs one wake-up instead of one per operation. Default: [`RELEASE_QUANTUM`].
+    /// Shortest time between two releases of one worker, for open schedules. Operations that become
+    /// due in this time are sent together. So the release lag is at most about this time, and each
+    /// release costs one wake-up instead of one per operation. The default is [`RELEASE_QUANTUM`].
     pub release_quantum: Duration,
-    /// Time from the send after which an attempt counts as failed, unless its kind has its own
-    /// timeout.
+    /// Time after the send at which an attempt counts as failed, unless the operation's kind has a
+    /// different timeout.
     pub timeout: Duration,
-    /// Minimum number of retries of every operation; its kind may have more.
+    /// Minimum number of retries of every operation. A kind may have more.
     pub retries_min: u8,
-    /// Number of event loops; each has its own connections.
+    /// Number of event loops. Each has separate connections.
     pub workers: usize,
     /// Workers of other clients that share the load.
     pub others: OtherWorkers,
-    /// CPUs to which the workers are pinned, in turn; empty means no pinning.
+    /// CPUs to which the workers are pinned, in turn. If the list is empty, workers are not pinned.
     pub cpus: Vec<usize>,
-    /// True if the workers get real-time priority where the system allows it. This is for nodes on
-    /// the same machine, whose threads would otherwise delay the reading of a response by tens of
-    /// milliseconds. The client's CPU use is small, and does not change.
+    /// True if the workers request real-time priority from the system. This is useful if nodes run
+    /// on the same machine, since their threads would otherwise delay the reading of a response by
+    /// tens of milliseconds. The client's CPU use is small, and does not change.
     pub realtime: bool,
-    /// Connections per node and worker.
+    /// Number of connections from each worker to each node.
     pub connections_per_node: usize,
-    /// Length of an interval; one second except in tests.
+    /// Length of an interval. It is one second except in tests.
     pub interval: Duration,
     /// Selection of the reads that are compared with the values that the seed prescribes.
     pub verify_reads: VerifyReads,
-    /// Records that the run keeps of its writes; [`Summary::ledger`] returns them.
+    /// Records that the run keeps of its writes. [`Summary::ledger`] returns them.
     pub keeps: LedgerMode,
-    /// Writes of earlier runs. They decide about reads of this run that find no row or an outdated
-    /// one.
+    /// Writes of earlier runs. They are used to judge reads of this run that return no row or an
+    /// outdated row.
     pub written: Option<Arc<EarlierWrites>>,
 }
 
 impl Config {
-    /// Returns the maximum of operations in flight over all workers of all clients.
+    /// Returns the maximum number of operations in flight over all workers of all clients.
     pub fn in_flight(&self) -> u32 {
         match self.schedule {
             Schedule::Closed { in_flight } => in_flight,
@@ -89,8 +90,9 @@ impl Config {
     }
 }
 
-/// Workers of other clients that share a load. The schedule, the operations in flight and the
-/// operation numbers apply to all workers together. Each worker takes its share by its number.
+/// Workers of other clients that share a load. The schedule, the limit of operations in flight and
+/// the operation numbers apply to all workers together. The number of a worker determines its
+/// share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OtherWorkers {
     /// Number of workers with lower numbers than this client's.
@@ -104,14 +106,15 @@ pub struct OtherWorkers {
 pub struct Endpoint {
     /// Address at which the client reaches the node for CQL.
     pub address: SocketAddr,
-    /// Address at which the other nodes reach it. Both addresses are the same unless addresses are
-    /// translated on the way. The node's certificate contains this one.
+    /// Address at which the other nodes reach the node. It differs from the first address only if
+    /// addresses are translated between client and node. The node's certificate contains this
+    /// address.
     pub called: SocketAddr,
-    /// Name that selects the node at a proxy for several nodes; TLS requests this server name.
+    /// Name by which a proxy for several nodes selects this node. TLS requests this server name.
     pub proxied_name: Option<String>,
     /// Name of the node in messages.
     pub name: String,
-    /// Tokens of the node. If no node has any, operations go to the nodes in turn.
+    /// Tokens of the node. If no tokens of any node are known, operations go to the nodes in turn.
     pub tokens: Vec<i64>,
 }
 
@@ -143,28 +146,27 @@ impl std::fmt::Debug for Access {
 /// TLS configuration for the nodes.
 #[derive(Clone)]
 pub struct Tls {
-    /// Trusted certificates, and the client's own certificate if there is one.
+    /// Trusted certificates, and the client's own certificate if the client has one.
     pub config: Arc<rustls::ClientConfig>,
-    /// Name to verify instead of the node's address.
+    /// Server name to verify instead of the node's address.
     pub server_name: Option<String>,
 }
 
-/// Limit after which no more operations are issued.
+/// Limit after which the client issues no more operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// After this number of operations.
     Operations(u64),
     /// After this time from the start line.
     Duration(Duration),
-    /// The end is after this number of operations or this time from the start line, whichever is
-    /// first.
+    /// After this number of operations or this time from the start line, whichever is first.
     Either(u64, Duration),
-    /// When [`Flow`] requests it.
+    /// After [`Flow`] requests the stop.
     Unlimited,
 }
 
 impl Limit {
-    /// Returns the maximum of operations; `None` if they are not limited.
+    /// Returns the maximum number of operations. `None` if it is not limited.
     pub fn operations(self) -> Option<u64> {
         match self {
             Limit::Operations(count) | Limit::Either(count, _) => Some(count),
@@ -172,7 +174,7 @@ impl Limit {
         }
     }
 
-    /// Returns the maximum duration; `None` if it is not limited.
+    /// Returns the maximum duration. `None` if it is not limited.
     pub fn duration(self) -> Option<Duration> {
         match self {
             Limit::Duration(length) | Limit::Either(_, length) => Some(length),
@@ -181,16 +183,17 @@ impl Limit {
     }
 }
 
-/// Window that defines the measured population: operations whose intended time is between the
-/// window's start and the stop. The client follows them to their end, or to [`Config::timeout`] or
-/// the timeout of their kind.
+/// Window that defines the measured population. This is all operations whose intended time is
+/// between the start of the window and the stop. The client follows these operations until they
+/// end, at most for [`Config::timeout`] or the timeout of their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// All operations of the run.
     Whole,
-    /// Operations that are due at least this time after the start line, in whole intervals.
+    /// Operations that are due at least this time after the start line. The time is a whole number
+    /// of intervals.
     After(Duration),
-    /// Operations that are due after an interval edge that [`Flow::Measure`] requests.
+    /// Operations that are due after the interval boundary that [`Flow::Measure`] requests.
     WhenTold,
 }
 
@@ -199,60 +202,62 @@ pub enum Window {
 pub enum VerifyReads {
     /// No read is verified.
     Off,
-    /// Each operation whose number is a multiple of this one; 1 means all.
+    /// Every operation whose number is a multiple of this number. With 1, all reads are verified.
     EveryNth(u32),
 }
 
-/// Instruction of the caller, after an interval or at any other time.
+/// Instruction of the caller, which it may give after an interval or at any other time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Continue as before.
     Continue,
-    /// Stop issuing at this time of the monotonic clock. The stop is exact if it is 50 ms ahead.
+    /// Stop issuing at this time of the monotonic clock. The stop is exact if the time is at least
+    /// 50 ms in the future.
     StopAt(u64),
-    /// Begin the measured window with the next interval that has not begun yet. It lasts for this
-    /// number of intervals. The caller requests this once, with [`Window::WhenTold`].
+    /// Begin the measured window with the next interval that has not begun yet. The window lasts
+    /// for this number of intervals. The caller requests this once, with [`Window::WhenTold`].
     Measure(u64),
     /// Stop issuing at once. The client sends operations that are already due, and waits for those
     /// in flight.
     StopNow,
-    /// Stop issuing at once and send nothing more. The client waits one second for operations in
-    /// flight. Then they end as on a lost connection.
+    /// Stop issuing at once and send nothing more. The client waits for operations in flight for
+    /// one second. Those that have not ended by then fail, as if their connection were lost.
     Abandon,
 }
 
 /// Results of a run, in addition to its intervals.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Start line, monotonic clock, ns.
+    /// Time of the start line on the monotonic clock, in ns.
     pub start_ns: u64,
-    /// Operations sent at least once.
+    /// Number of operations that were sent at least once.
     pub operations_sent: u64,
-    /// Operations that ended, regardless of their outcome. The count always equals sent plus
-    /// dropped operations; the dropped operations include operations that no frame can hold.
+    /// Number of operations that ended, regardless of their outcome. It always equals the number of
+    /// sent operations plus the number of dropped operations. The dropped operations include those
+    /// that are too large for a frame.
     pub operations_ended: u64,
-    /// Lowest number that no operation of this run had.
+    /// Lowest operation number that this run did not use.
     pub next_operation: u64,
     /// Number of event loops.
     pub workers: usize,
     /// True if the workers had real-time priority.
     pub realtime: bool,
-    /// Connections at the start line.
+    /// Number of connections at the start line.
     pub connections: usize,
-    /// First message of each kind of error, with its node.
+    /// First message of each kind of error, with the node that it concerns.
     pub first_errors: Vec<FirstError>,
-    /// Rows with the lowest numbers whose reads were not as expected.
+    /// The rows with the lowest numbers among those whose reads were not as expected.
     pub missed_rows: Vec<(u64, WriteMismatch)>,
-    /// Failed operations of each node that has any.
+    /// Failed operations of each node for which an operation failed.
     pub failures: Vec<NodeFailures>,
-    /// Ledger of acknowledged writes, if the run kept one.
+    /// Ledger of acknowledged writes, if the run recorded one.
     pub ledger: Option<Arc<Ledger>>,
-    /// History of the requests to registers and their responses, if the run kept one.
+    /// History of the requests to registers and their responses, if the run recorded one.
     pub history: Option<Arc<History>>,
 }
 
 impl Summary {
-    /// Returns the summary of a run that has its connections but has not begun.
+    /// Returns the summary of a run whose connections are open but which has not begun.
     pub(crate) fn at_first(config: &Config, connections: usize) -> Summary {
         Summary {
             start_ns: 0,
@@ -270,8 +275,8 @@ impl Summary {
         }
     }
 
-    /// Adds rows that were not as expected, without duplicates and the lowest first. Keeps at most
-    /// [`MISSED_ROWS_MAX`].
+    /// Adds rows that were not as expected. Keeps the lowest row numbers without duplicates, at
+    /// most [`MISSED_ROWS_MAX`] of them.
     pub fn add_missed_rows(&mut self, rows: impl IntoIterator<Item = (u64, WriteMismatch)>) {
         self.missed_rows.extend(rows);
         self.missed_rows.sort_by_key(|(row, _)| *row);
@@ -287,7 +292,7 @@ pub struct FirstError {
     pub outcome: Outcome,
     /// Name of the node.
     pub node: String,
-    /// Message of the server, or of the client.
+    /// Message of the server or of the client.
     pub message: String,
 }
 
@@ -302,7 +307,7 @@ pub enum LoadError {
     Connect {
         /// Name of the node.
         node: String,
-        /// Address that was tried.
+        /// Address to which the client tried to connect.
         address: SocketAddr,
         /// Reason of the failure.
         reason: String,
@@ -312,10 +317,10 @@ pub enum LoadError {
     System {
         /// Action that failed.
         what: &'static str,
-        /// Error of the system.
+        /// Error that the system returned.
         answer: std::io::Error,
     },
-    /// A worker panicked, which is a bug in this program. The numbers of the run are worthless.
+    /// A worker panicked, which is a bug in this program. The results of the run are invalid.
     #[error("load worker {0} panicked; this is a bug in cassay")]
     Panicked(usize),
 }

@@ -1,10 +1,10 @@
-//! Opens a connection: TCP, TLS, STARTUP, authentication, and PREPARE for every statement that is
-//! not sent as text.
+//! Opens a connection. This includes TCP, TLS, STARTUP, authentication, and a PREPARE for every
+//! statement that is not sent as text.
 //!
 //! This code belongs to the control plane and blocks the calling thread, with a timeout. Before the
 //! start line, this is the caller's thread. After a node has disappeared, one thread per connection
-//! retries with back-off, and follows the node if it has moved. It passes the finished link to the
-//! worker.
+//! retries with back-off. If the node has moved, the thread connects to the new address. It passes
+//! the open link to the worker.
 
 use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;
@@ -28,16 +28,18 @@ use workload::{Program, Statement};
 
 /// Time without a response after which a node counts as absent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// First pause before a lost connection is retried. It doubles up to [`BACKOFF_MAX`].
+/// First pause before a lost connection is retried. The pause doubles up to [`BACKOFF_MAX`].
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
-/// Longest pause, so that a restarted node is detected within two seconds.
+/// Longest pause between two attempts to connect. A restarted node is therefore detected within two
+/// seconds.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
-/// Largest response before the first operation: metadata of a statement with many columns.
+/// Size of the largest response before the first operation, in bytes. The metadata of a statement
+/// with many columns may be this large.
 const HANDSHAKE_BYTES_MAX: u32 = 16 << 20;
 
-/// Returns the parameters of a statement's frames, without values. The timestamp only reserves room
-/// for the operation's own.
+/// Returns the parameters of a statement's frames, without values. The timestamp is only a
+/// placeholder for that of the operation.
 fn params(statement: &Statement, version: Version) -> QueryParams<'static> {
     QueryParams {
         version,
@@ -45,13 +47,15 @@ fn params(statement: &Statement, version: Version) -> QueryParams<'static> {
         page_size: statement.page_size,
         serial_consistency: statement.serial_consistency,
         timestamp_us: statement.client_timestamp.then_some(0),
-        // A statement sent as text was not prepared, so its columns are unknown in advance.
+        // The columns of a statement that is sent as text are not known in advance, so the response
+        // must contain them.
         skip_metadata: statement.returns_rows && statement.prepared,
         ..QueryParams::default()
     }
 }
 
-/// Builds the frame of a statement: under `id`, or with its text if it is not to be prepared.
+/// Builds the frame of a statement. It refers to the prepared statement `id`, or contains the text
+/// if the statement is not prepared.
 ///
 /// # Errors
 /// The text cannot be parsed as CQL.
@@ -78,7 +82,7 @@ pub(crate) fn execute_template(
 }
 
 /// Builds the frame of a multi-statement operation that begins with this statement. `None` if the
-/// statement is always alone.
+/// statement is never part of such an operation.
 pub(crate) fn batch_template(statement: &Statement, version: Version) -> Option<BatchTemplate> {
     let kind = statement.batch?;
     Some(BatchTemplate::new(kind, &params(statement, version)))
@@ -106,13 +110,13 @@ fn try_open(
     Wire::enter(node, access)?.prepared(program)
 }
 
-/// Blocking exchange of one request and one response at a time.
+/// Blocking connection that sends one request at a time and waits for the response.
 pub(crate) struct Wire {
     link: Link,
     plain: Vec<u8>,
     version: Version,
     compression: Option<Compression>,
-    /// Reader of the segments, in a version that has them, after the first segment.
+    /// Reader of segments after the handshake, if the protocol version has segments.
     segments: Option<SegmentReader>,
 }
 
@@ -150,7 +154,8 @@ impl Wire {
         Ok(wire)
     }
 
-    /// Prepares the statements of a program on the connection, and readies it for a worker.
+    /// Prepares the statements of a program on the connection. Afterwards the connection is ready
+    /// for a worker.
     fn prepared(mut self, program: &Program) -> io::Result<(Link, Vec<Template>)> {
         let mut templates = Vec::with_capacity(program.statements().len());
         for statement in program.statements() {
@@ -177,7 +182,7 @@ impl Wire {
         let mut frame = Vec::new();
         let begun = Handshake::begin(&mut frame, self.version, access.compression);
         let mut handshake = begun.map_err(io::Error::other)?;
-        // The server may refuse the version, and then responds in one of its own versions.
+        // The server may refuse the version, and then responds in a version that it supports.
         let mut version = None;
         loop {
             let (header, body) = self.exchange_in(version, &frame)?;
@@ -230,7 +235,8 @@ impl Wire {
         }
     }
 
-    /// Sends a frame and returns the response in `version`, or in any version if `None`.
+    /// Sends a frame and returns the response. The response must have the given version, or may
+    /// have any version if that is `None`.
     fn exchange_in(
         &mut self,
         version: Option<Version>,
@@ -312,7 +318,8 @@ pub(crate) struct Reconnector {
 }
 
 impl Reconnector {
-    /// Creates the reconnector for the connections of a run; it works until the run has finished.
+    /// Creates the reconnector for the connections of a run. It reconnects until the run has
+    /// finished.
     pub fn new(config: &Config, finished: Arc<AtomicBool>) -> Reconnector {
         Reconnector {
             nodes: Mutex::new(config.nodes.clone()),

@@ -1,5 +1,4 @@
-//! One connection from the worker's point of view: a non-blocking socket with a buffer in each
-//! direction.
+//! One connection of a worker: a non-blocking socket with a buffer in each direction.
 //!
 //! The control plane opens connections (name, TLS, authentication, preparing), which blocks: see
 //! `connect.rs`. This module never blocks. It allocates only if a response is larger than the input
@@ -12,18 +11,19 @@ use cql::{SegmentError, Segments, Version};
 use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 
-/// Buffer sizes in each direction of a connection, bytes.
+/// Sizes of a connection's buffers, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffers {
     /// Buffer for responses.
     pub input: usize,
     /// Buffer for requests of new operations.
     pub output: usize,
-    /// Buffer for follow-up requests (another page, another try) while the socket accepts no data.
+    /// Additional room for follow-up requests (another page, another attempt) while the socket
+    /// accepts no data.
     pub follow_ups: usize,
 }
 
-/// Memory of a connection, which its successor reuses.
+/// Memory of a connection, which the next connection reuses.
 #[derive(Debug)]
 pub(crate) struct Memory {
     version: Version,
@@ -34,8 +34,9 @@ pub(crate) struct Memory {
 }
 
 impl Buffers {
-    /// The input holds more responses than a socket delivers at once, so that one call empties the
-    /// socket. At 300 bytes each, the output holds about 800 writes between two calls.
+    /// The input buffer is larger than what a socket delivers at once, so that one call empties the
+    /// socket. The output buffer is large enough for about 800 writes of 300 bytes between two
+    /// calls.
     pub const USUAL: Buffers = Buffers {
         input: 256 << 10,
         output: 256 << 10,
@@ -43,8 +44,8 @@ impl Buffers {
     };
 }
 
-/// A response up to this size is accepted for any request: an error with a long message, the row of
-/// a conditional write.
+/// Maximum size of a response that is accepted for any request, in bytes. Examples are an error
+/// with a long message, and the row of a conditional write.
 pub(crate) const ANSWER_BYTES_USUAL: u32 = 1 << 20;
 
 /// Socket that has completed the handshake.
@@ -69,30 +70,30 @@ pub(crate) enum ReadEnd {
 pub(crate) enum Progress {
     /// All pending work is done.
     Done,
-    /// The socket has no room; try again when it is writable.
+    /// The socket's buffer is full. The caller must try again when the socket is writable.
     Blocked,
 }
 
 pub(crate) struct Connection<S = Socket> {
     link: Link<S>,
     version: Version,
-    /// Segments between socket and buffers, in a version that has them.
+    /// Segment layer between the socket and the buffers, if the protocol version has one.
     wrapping: Option<Box<Wrapping>>,
     input: Vec<u8>,
     input_start: usize,
     input_end: usize,
-    /// Whole frames, ready to be sent.
+    /// Complete frames that are ready to be sent.
     pub output: Vec<u8>,
-    /// Part of the output that new operations may fill, bytes.
+    /// Number of bytes of the output that new operations may use.
     output_max: usize,
     output_sent: usize,
-    /// True if the poller watches for room to write.
+    /// True if the poller reports when the socket is writable.
     pub watches_write: bool,
 }
 
 impl Memory {
     /// Allocates memory for one connection of this version. `frame_bytes_max` is the size of the
-    /// largest request that will be written.
+    /// largest request that will be sent.
     pub fn new(buffers: Buffers, frame_bytes_max: usize, version: Version) -> Memory {
         let output_max = buffers.output.max(4 * frame_bytes_max);
         Memory {
@@ -104,7 +105,7 @@ impl Memory {
         }
     }
 
-    /// Adds segments between the buffers and the socket.
+    /// Adds a segment layer between the buffers and the socket.
     pub fn wrapped(mut self, segments: Option<Segments>) -> Memory {
         let frames_bytes = self.output.capacity();
         self.wrapping = segments.map(|segments| Box::new(Wrapping::new(segments, frames_bytes)));
@@ -146,19 +147,20 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         &self.link.stream
     }
 
-    /// Returns the arrival time of the last data received, monotonic clock, ns. `None` if unknown.
+    /// Returns the arrival time of the last received data, in ns of the monotonic clock. `None` if
+    /// unknown.
     #[inline]
     pub fn arrived_ns(&self) -> Option<u64> {
         self.link.stream.arrived_ns()
     }
 
-    /// Returns true if there is room for a new operation whose request has `bytes`.
+    /// Returns true if a new operation with a request of `bytes` fits in the output.
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
         self.output.len() + bytes <= self.output_max
     }
 
-    /// Reads once from the socket. `Ok(0)`: no data now.
+    /// Reads once from the socket. Returns `Ok(0)` if no data is available now.
     pub fn receive(&mut self) -> Result<usize, ReadEnd> {
         self.make_room();
         let room = &mut self.input[self.input_end..];
@@ -178,7 +180,7 @@ impl<S: Read + Write + TimedReader> Connection<S> {
     }
 
     /// Returns true if there may be more data than the last [`Connection::receive`] returned. This
-    /// is the case if it filled the buffer, or if a lower layer may still hold some data.
+    /// is the case if that call filled the buffer, or if a lower layer may still contain some data.
     pub fn may_have_more(&self) -> bool {
         let holds_back = |wrapping: &Wrapping| wrapping.may_have_more();
         self.input_end == self.input.len()
@@ -186,8 +188,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
             || self.wrapping.as_deref().is_some_and(holds_back)
     }
 
-    /// Returns the next whole frame: its header and the position of its body. `Err` if the bytes
-    /// are not a frame.
+    /// Returns the next complete frame, as its header and the position of its body. Returns `Err`
+    /// if the bytes are not a frame.
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<(Header, Body)>, cql::frame::FrameError> {
         let bytes = &self.input[self.input_start..self.input_end];
@@ -208,8 +210,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         Ok(Some((header, body)))
     }
 
-    /// Returns the header of an unusually large frame that has not completely arrived. Call it
-    /// after [`Connection::next_frame`] has found nothing.
+    /// Returns the header of an unusually large frame of which some bytes are still missing. Call
+    /// it after [`Connection::next_frame`] has found no frame.
     pub fn awaited(&self) -> Option<Header> {
         let bytes = &self.input[self.input_start..self.input_end];
         let header = Header::parse_response(bytes, self.version).ok()??;
@@ -222,7 +224,7 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         &self.input[body.start..body.end]
     }
 
-    /// Sends the contents of the output.
+    /// Sends the data in the output buffer.
     pub fn send(&mut self) -> io::Result<Progress> {
         if self.wrapping.is_some() {
             return self.send_wrapped();
@@ -235,7 +237,7 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         Ok(sent)
     }
 
-    /// Sends the output in segments. Existing segments go first.
+    /// Sends the output in segments. Segments that are already waiting are sent first.
     fn send_wrapped(&mut self) -> io::Result<Progress> {
         let Some(wrapping) = &mut self.wrapping else {
             return Ok(Progress::Done);
@@ -250,7 +252,7 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         }
     }
 
-    /// Moves an unfinished frame to the front, so that the whole buffer behind it is free.
+    /// Moves an incomplete frame to the front, so that the rest of the buffer is free.
     fn make_room(&mut self) {
         if self.input_start > 0 {
             self.input.copy_within(self.input_start..self.input_end, 0);
@@ -259,11 +261,12 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         }
     }
 
-    /// Grows the input for a frame that does not fit, as its bytes arrive. This is the only
-    /// allocation after the start line.
+    /// Enlarges the input buffer for a frame that does not fit, as the bytes of the frame arrive.
+    /// This is the only allocation after the start line.
     fn reserve(&mut self, arrived: usize, frame_bytes: usize) {
         let room = frame::room_bytes(arrived, frame_bytes);
-        // A half-filled buffer has room for the next bytes.
+        // The buffer grows only when it is full. A half-filled buffer still has room for the next
+        // bytes.
         if room > self.input.len() && arrived == self.input.len() {
             self.input.resize(room, 0);
         }
@@ -280,8 +283,8 @@ impl<S: Read + Write> Link<S> {
         }
     }
 
-    /// Reads the contents of segments, beginning with buffered segments, and advances `end`.
-    /// Returns the number of bytes read.
+    /// Reads the contents of segments, beginning with segments that have already been received, and
+    /// advances `end`. Returns the number of bytes read.
     fn read_wrapped(
         &mut self,
         wrapping: &mut Wrapping,
@@ -376,7 +379,7 @@ mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
 
-    /// Returns a connection to a server in the test, and the server's end.
+    /// Returns a connection to a server in the test, and the server's end of it.
     fn pair() -> (Connection, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -1,26 +1,26 @@
-//! Compares the connections that this process may have with the number requested.
+//! Compares the requested number of connections with the number that this process can open.
 //!
-//! A process reaches three limits before its memory is full: the files that it may open, the local
-//! ports towards one node, and the numbers that a worker has for its connections. All are known
-//! before the first connection opens. Without this check, the limit would appear as a system error
-//! during the opening of connections.
+//! Three limits apply before the memory is full. They are the number of open files, the number of
+//! local ports towards one node, and the numbers by which a worker identifies its connections. All
+//! are known before the first connection opens. Without this check, a limit would show as a system
+//! error while the connections are opened.
 
 use crate::inflight;
 use measure::number::counted;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Number of files that a run has open in addition to its connections: records, logs, epoll,
-/// standard streams.
+/// Number of files that a run has open in addition to its connections, such as records, logs, epoll
+/// and standard streams.
 const OTHER_FILES: u64 = 256;
 
-/// Maximum of connections of one worker: they are numbered, and the last number means no
-/// connection.
+/// Maximum number of connections of one worker. Connections are numbered, and the last number means
+/// no connection.
 const PER_WORKER_MAX: u64 = inflight::NONE as u64;
 
 /// Limits of a process on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Number of files that it may open (the hard limit of `RLIMIT_NOFILE`). `None` means no limit.
+    /// Maximum number of open files (the hard limit of `RLIMIT_NOFILE`). `None` means no limit.
     pub files: Option<u64>,
     /// Number of local ports for connections to one address. `None` if unknown.
     pub ports: Option<u64>,
@@ -45,7 +45,7 @@ fn ports(text: &str) -> Option<u64> {
 }
 
 /// Returns the reason why this number of workers cannot have this number of operations in flight,
-/// and the remedy. `None` if they can.
+/// and the remedy. `None` if it is possible.
 pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
     let each = inflight::SLOTS_MAX;
     let most = each.saturating_mul(workers);
@@ -62,13 +62,13 @@ pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
 /// The requested connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
-    /// Number of event loops, each with its own connections.
+    /// Number of event loops, which have separate connections.
     pub workers: usize,
-    /// Connections of each worker to each node.
+    /// Number of connections of each worker to each node.
     pub per_node: usize,
     /// Number of known nodes.
     pub nodes: usize,
-    /// Files per connection: two if the other end is also in this process.
+    /// Number of files per connection. It is two if the other end is also in this process.
     pub files_each: usize,
 }
 
@@ -107,7 +107,7 @@ impl Connections {
         ))
     }
 
-    /// Returns the number of files that the process has open with these connections.
+    /// Returns the number of open files that the process needs for these connections.
     fn files(&self) -> u64 {
         [self.per_node, self.nodes, self.files_each]
             .iter()
@@ -122,13 +122,14 @@ impl Connections {
     pub fn make_room(&self) {
         let files = self.files();
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // The number is doubled, because the other ends of a server in this process are also files.
+        // The number is doubled, because a server in this process also has a file for each
+        // connection.
         if current.is_some_and(|soft| soft < files.saturating_mul(2)) {
             let raised = Rlimit {
                 current: maximum,
                 maximum,
             };
-            // If the files still do not fit, opening a connection fails with the system's message.
+            // If the limit is still too low, opening a connection fails with the system's message.
             let _ = setrlimit(Resource::Nofile, raised);
         }
     }
@@ -181,7 +182,7 @@ mod tests {
         ] {
             assert!(numbers.contains(part), "{numbers}");
         }
-        // If the other end is also in this process, half as many fit.
+        // If the other end is also in this process, only half as many connections fit.
         let both = Connections {
             workers: 1,
             per_node: 10_000,

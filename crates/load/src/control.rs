@@ -1,4 +1,5 @@
-//! Shared state of the caller and the workers: a few words that the workers read once per turn.
+//! State that the caller and the workers share. It is a few words, which the workers read once per
+//! iteration of their loop.
 
 use crate::statement_facts::Facts;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +10,11 @@ pub(crate) struct Control {
     start_ns: AtomicU64,
     window_from_ns: AtomicU64,
     stop_ns: AtomicU64,
-    /// Time until which the drain sends operations that were due before the stop.
+    /// Time until which the client sends operations that were due before the stop.
     sends_until_ns: AtomicU64,
-    /// Length of that time after the stop.
+    /// Time after the stop during which such operations are still sent, in ns.
     sends_for_ns: u64,
-    /// Time after which the client no longer waits for responses.
+    /// Time at which the client stops waiting for responses.
     hangs_up_ns: AtomicU64,
 }
 
@@ -30,18 +31,20 @@ impl Control {
         }
     }
 
-    /// Returns the start of the measured window, monotonic clock.
+    /// Returns the start of the measured window on the monotonic clock, in ns.
     #[inline]
     pub fn window_from_ns(&self) -> u64 {
         self.window_from_ns.load(Ordering::Relaxed)
     }
 
-    /// Returns the time until which operations due before the stop are sent, monotonic clock.
+    /// Returns the time until which the client sends operations that were due before the stop, on
+    /// the monotonic clock.
     pub fn sends_until_ns(&self) -> u64 {
         self.sends_until_ns.load(Ordering::Relaxed)
     }
 
-    /// Sets the stop: nothing becomes due from `stop_ns` on. The earliest stop holds.
+    /// Sets the stop. From `stop_ns` on, no operation becomes due. If the stop is set several
+    /// times, the earliest time applies.
     pub fn stop_at(&self, stop_ns: u64) {
         let before_ns = self.stop_ns.fetch_min(stop_ns, Ordering::Relaxed);
         let until_ns = before_ns.min(stop_ns).saturating_add(self.sends_for_ns);
@@ -53,14 +56,14 @@ impl Control {
         self.window_from_ns.store(from_ns, Ordering::Relaxed);
     }
 
-    /// Sends nothing more from `now_ns` on, and waits for operations in flight until `until_ns`.
+    /// Stops all sending at `now_ns`, and waits for operations in flight until `until_ns`.
     pub fn abandon(&self, now_ns: u64, until_ns: u64) {
         self.stop_at(now_ns);
         self.sends_until_ns.store(0, Ordering::Relaxed);
         self.hangs_up_ns.fetch_min(until_ns, Ordering::Relaxed);
     }
 
-    /// Returns the time after which the client no longer waits for responses, monotonic clock.
+    /// Returns the time at which the client stops waiting for responses, on the monotonic clock.
     pub fn hangs_up_ns(&self) -> u64 {
         self.hangs_up_ns.load(Ordering::Relaxed)
     }
@@ -70,13 +73,13 @@ impl Control {
         self.start_ns.store(start_ns, Ordering::Relaxed);
     }
 
-    /// Returns the time of the stop, monotonic clock.
+    /// Returns the time of the stop on the monotonic clock, in ns.
     #[inline]
     pub fn stop_ns(&self) -> u64 {
         self.stop_ns.load(Ordering::Relaxed)
     }
 
-    /// Returns the start line, monotonic clock; 0 before it is set.
+    /// Returns the time of the start line on the monotonic clock. Returns 0 before it is set.
     pub fn start_ns(&self) -> u64 {
         self.start_ns.load(Ordering::Relaxed)
     }

@@ -1,15 +1,17 @@
-//! Acknowledged writes of earlier runs. They distinguish a lost row from one that was never
-//! written, and an overwritten or deleted row from one whose overwrite or deletion was lost.
+//! Acknowledged writes of earlier runs. They distinguish a lost row from a row that was never
+//! written. They also distinguish a row that was overwritten or deleted from a row whose overwrite
+//! or deletion was lost.
 //!
-//! It supports programs whose load stage writes row n in operation n, and whose main-stage
-//! operations use their row as key. Invariant: a row counts as lost, stale or resurrected only if
+//! The module supports programs whose load stage writes row n in operation n, and whose main-stage
+//! operations have their row as key. Invariant: a row counts as lost, stale or resurrected only if
 //! the ledgers prove it.
 //!
-//! If a row is written twice, the later timestamp wins. A node or the client sets it between the
-//! sending and the acknowledgement of the write. Suppose that a write was acknowledged, and that
-//! another one was sent later by more than the possible difference of the clocks. Once that other
-//! write is acknowledged, no read may return the first one. Writes are not judged if their times
-//! overlap or are unknown. A write of unknown outcome may be applied at any time, or never.
+//! If a row is written twice, the write with the later timestamp wins. A node or the client sets
+//! the timestamp between the sending and the acknowledgement of the write. Suppose that a write was
+//! acknowledged, and that a second write was sent later by more than the possible difference of the
+//! clocks. Once the second write is acknowledged, no read may return the first one. Writes are not
+//! judged if their times overlap or are unknown. A write of unknown outcome may be applied at any
+//! time, or never.
 
 use crate::ledger::{Ledger, WriteState};
 use crate::register_history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
@@ -24,17 +26,18 @@ mod lost_writes;
 use lost_writes::Losses;
 pub use lost_writes::{Lost, MissedRow};
 
-/// Maximum number of remembered rows of the main stage: at most about 1.2 GB. Other rows are not
-/// judged.
+/// Maximum number of main-stage rows that the module remembers. They take at most about 1.2 GB.
+/// Other rows are not judged.
 const ROWS_MAX: usize = 1 << 24;
-/// Maximum size of the kept ledgers of main stages, bytes. Writes of older stages are not judged.
+/// Maximum total size of the main-stage ledgers that the module keeps, in bytes. Writes of older
+/// stages are not judged.
 const LEDGERS_BYTES_MAX: u64 = 1 << 30;
-/// Unit of the times in this module, ns.
+/// Unit of the times in this module (a tick), in ns.
 const TICK_NS: u64 = 100_000;
-/// Usual margin, in ticks: a millisecond. Timestamps of the client run ahead of its clock by at
-/// most a batch of operations. So do the timestamps of a node.
+/// Default margin, in ticks. It is one millisecond. Timestamps of the client are ahead of its clock
+/// by at most one batch of operations, and so are the timestamps of a node.
 const MARGIN_USUAL: u32 = 10;
-/// End of a write that may still be applied, or whose end is unknown.
+/// End of a write that may still be applied, or whose end is unknown, in ticks.
 const FOREVER: u32 = u32::MAX;
 
 /// Acknowledged writes of earlier runs.
@@ -43,25 +46,25 @@ pub struct EarlierWrites {
     loaded: LoadedRows,
     /// Maximum difference of two clocks that set timestamps, in ticks.
     margin: u32,
-    /// Time of tick 1, monotonic clock: before the first main stage and after the load.
+    /// Time of tick 1 on the monotonic clock. It is before the first main stage and after the load.
     epoch_ns: Option<u64>,
     /// Writes of the main stage, by row.
     rows: HashMap<u64, RowWrites>,
-    /// True if there were more rows than the module remembers.
+    /// True if there were more rows than the module can remember.
     forgets: bool,
-    /// Main stages by the numbers of their operations, in order of time.
+    /// Ledgers of the main stages in order of time, each with the range of its operation numbers.
     mains: Vec<(Range<u64>, Arc<Ledger>)>,
-    /// True if there were more main stages than the module keeps.
+    /// True if there were more main stages than the module can keep.
     forgets_mains: bool,
     /// Sums of counter increments, by row.
     sums: HashMap<u64, Sum>,
-    /// True if counters may have existed before the load, which adds nothing to them.
+    /// True if counters may have existed before the load stage, which does not reset them.
     counters_are_old: bool,
-    /// All recorded operations on registers since they were loaded.
+    /// All recorded operations on registers since the registers were loaded.
     registers: Vec<RegisterOperation>,
-    /// True if unrecorded operations followed these.
+    /// True if the recorded operations were followed by operations that were not recorded.
     registers_end: bool,
-    /// Time spans in which acknowledged writes may have been lost, and the detected losses.
+    /// Time spans in which acknowledged writes may have been lost, and the losses that were found.
     losses: Losses,
 }
 
@@ -70,15 +73,16 @@ pub struct EarlierWrites {
 enum LoadedRows {
     #[default]
     Unknown,
-    /// The rows that its ledger lists as acknowledged.
+    /// The rows whose writes this ledger lists as acknowledged.
     Ledger(Arc<Ledger>),
     /// All rows below this one, and no others.
     Below(u64),
 }
 
-/// Writes and deletions of a row in the main stage. For each, the times at which the last
-/// acknowledged one was sent (0 if there is none) and done. Also the time at which all had ended
-/// ([`FOREVER`] if unknown; 0 if there is none). The unit is ticks; 0 is the load.
+/// Writes and deletions of a row in the main stage, in ticks (0 is the load). Both have three
+/// times. The last acknowledged operation was sent at the first time and done at the second, which
+/// are 0 if no operation was acknowledged. All operations had ended at the third time, which is 0
+/// if there is no operation, and [`FOREVER`] if the time is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowWrites {
     pub write_sent: u32,
@@ -92,7 +96,7 @@ pub(crate) struct RowWrites {
 /// Sums of the increments of a counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
-    /// Sum of acknowledged increments.
+    /// Sum of the acknowledged increments.
     acknowledged: i64,
     /// Sum of the positive increments of unknown outcome.
     unknown_up: i64,
@@ -111,8 +115,8 @@ impl Sum {
         *sum = sum.saturating_add(amount);
     }
 
-    /// Returns the deviation of a counter from its possible range. Below 0, the counter is too low;
-    /// 0 means within the range.
+    /// Returns how far a counter is outside its possible range. The result is negative if the
+    /// counter is too low, and 0 if it is within the range.
     pub fn off_by(&self, counted: i64) -> i64 {
         let least = self.acknowledged.saturating_add(self.unknown_down);
         let most = self.acknowledged.saturating_add(self.unknown_up);
@@ -140,12 +144,12 @@ pub struct RegisterOperation {
 pub struct Outcomes {
     /// Acknowledged writes.
     pub acknowledged: u64,
-    /// Writes that were sent but not acknowledged. They may have been applied.
+    /// Writes that were sent but not acknowledged. The server may have applied them.
     pub unknown: u64,
 }
 
 impl Default for EarlierWrites {
-    /// Nothing is known about the load.
+    /// Returns a value that knows nothing about the load.
     fn default() -> EarlierWrites {
         EarlierWrites::over(LoadedRows::Unknown)
     }
@@ -169,13 +173,14 @@ impl EarlierWrites {
         }
     }
 
-    /// Assumes that all rows below `rows` were loaded, by load stages whose operations were all
+    /// Assumes that all rows below `rows` were loaded, by load stages in which every operation was
     /// acknowledged.
     pub fn by_loads(rows: u64) -> EarlierWrites {
         EarlierWrites::over(LoadedRows::Below(rows))
     }
 
-    /// Returns only the writes of the load stage, which a snapshot of its data restores.
+    /// Returns only the writes of the load stage. A snapshot of the loaded data restores exactly
+    /// these writes.
     #[must_use]
     pub fn without_main(&self) -> EarlierWrites {
         EarlierWrites {
@@ -185,14 +190,14 @@ impl EarlierWrites {
         }
     }
 
-    /// Uses the ledger of the load stage.
+    /// Takes the loaded rows from the ledger of the load stage.
     pub fn by_load(ledger: Arc<Ledger>) -> EarlierWrites {
         EarlierWrites::over(LoadedRows::Ledger(ledger))
     }
 
     /// Sets the maximum difference between the clocks that set timestamps. The default of one
-    /// millisecond is for the clocks of one machine. If nodes set timestamps, `margin` is for the
-    /// clocks of the nodes.
+    /// millisecond is suitable for the clocks of one machine. If nodes set timestamps, `margin`
+    /// must apply to the clocks of the nodes.
     #[must_use]
     pub fn with_margin(self, margin: Duration) -> EarlierWrites {
         let ticks = margin.as_nanos().div_ceil(u128::from(TICK_NS));
@@ -202,7 +207,7 @@ impl EarlierWrites {
         }
     }
 
-    /// Marks that counters may have existed before the load: then they are not judged.
+    /// Marks that counters may have existed before the load. Counters are then not judged.
     #[must_use]
     pub fn with_old_counters(self) -> EarlierWrites {
         EarlierWrites {
@@ -211,8 +216,8 @@ impl EarlierWrites {
         }
     }
 
-    /// Adds the writes in `operations` of the main stage of `program`. It generates each operation
-    /// again, which takes about 50 ns. Returns their number by outcome.
+    /// Adds the writes in `operations` of the main stage of `program`. The function generates each
+    /// operation again, which takes about 50 ns. Returns the number of writes by outcome.
     pub fn add_main(
         &mut self,
         program: &Arc<Program>,
@@ -257,7 +262,7 @@ impl EarlierWrites {
     }
 
     /// Adds the register operations of a run of a stage of `program`. `None` means that the run may
-    /// have changed registers without a record. Then no later operation can be judged.
+    /// have changed registers without a record. In this case no later operation can be judged.
     pub fn add_history(&mut self, program: &Arc<Program>, stage: Stage, history: Option<&History>) {
         let Some(history) = history.filter(|_| !self.registers_end) else {
             self.registers_end = true;
@@ -280,7 +285,8 @@ impl EarlierWrites {
         self.registers_end = is_full || history.until_ns().is_some();
     }
 
-    /// Returns all operations on loaded registers; each register was 0 before the first of them.
+    /// Returns all recorded operations on registers. Each register was 0 before its first
+    /// operation.
     pub fn registers(&self) -> impl Iterator<Item = &RegisterOperation> {
         let all = self.registers.iter();
         all.filter(|recorded| self.is_loaded(recorded.key) == Some(true))
@@ -292,7 +298,8 @@ impl EarlierWrites {
         u32::try_from(since_ns / TICK_NS + 1).unwrap_or(FOREVER - 1)
     }
 
-    /// Returns the row number after the last row that was written, or may have been.
+    /// Returns the number of the first row after all rows that were written or may have been
+    /// written.
     pub fn rows_end(&self, loaded_rows: u64) -> u64 {
         let loaded = match &self.loaded {
             LoadedRows::Below(rows) => *rows,
@@ -310,8 +317,8 @@ impl EarlierWrites {
         }
     }
 
-    /// Returns the sums for the counter of `row`, if every increment is known. The counter was 0
-    /// when it was loaded.
+    /// Returns the sums for the counter of `row`. `None` unless every increment is known and the
+    /// counter was 0 when it was loaded.
     pub(crate) fn sum(&self, row: u64) -> Option<Sum> {
         if self.sums.is_empty() || self.counters_are_old || self.is_loaded(row) != Some(true) {
             return None;
@@ -319,7 +326,7 @@ impl EarlierWrites {
         Some(self.sums.get(&row).copied().unwrap_or_default())
     }
 
-    /// Returns true if the load has written `row`; `None` if that is unknown.
+    /// Returns true if the load stage has written `row`. `None` if this is unknown.
     fn is_loaded(&self, row: u64) -> Option<bool> {
         match &self.loaded {
             LoadedRows::Unknown => None,
@@ -328,7 +335,7 @@ impl EarlierWrites {
         }
     }
 
-    /// Returns true if some value of `row`, or its deletion, was acknowledged; `None` if that is
+    /// Returns true if some write of `row`, or its deletion, was acknowledged. `None` if this is
     /// unknown.
     pub(crate) fn is_acknowledged(&self, row: u64) -> Option<bool> {
         let main = self.rows.get(&row).copied().unwrap_or_default();
@@ -338,8 +345,8 @@ impl EarlierWrites {
         self.is_loaded(row)
     }
 
-    /// Returns the latest time at which the write of a value was done, in ticks. A value that does
-    /// not name its writer may come from the last write.
+    /// Returns the latest time at which the write of a value may have ended, in ticks. If the value
+    /// does not name its writer, it may come from the last write.
     pub(crate) fn ended(&self, writer: Option<(Stage, u64)>, row: &RowWrites) -> u32 {
         match writer {
             None => row.write_ended,
@@ -348,7 +355,8 @@ impl EarlierWrites {
         }
     }
 
-    /// Numbers may recur in later trials, so the write may be that of any of them.
+    /// Returns the latest end among the writes of operation `number`. Operation numbers may recur
+    /// in later trials, so the write may belong to any of these trials.
     fn main_ended(&self, number: u64) -> u32 {
         let of_it = self.mains.iter().filter(|(range, ledger)| {
             range.contains(&number) && ledger.state(number) != WriteState::NotSent
@@ -360,8 +368,8 @@ impl EarlierWrites {
         ended.max().unwrap_or(FOREVER)
     }
 
-    /// Returns true if the value names a writer that was certainly never sent. The main stages of
-    /// the number must all be known.
+    /// Returns true if the value names a writer that was certainly never sent. For this, all main
+    /// stages that used this number must be known.
     pub(crate) fn is_by_no_operation(&self, writer: Option<(Stage, u64)>, row: u64) -> bool {
         let Some((Stage::Main, number)) = writer else {
             return false;
@@ -369,16 +377,16 @@ impl EarlierWrites {
         let was_sent = |(range, ledger): &(Range<u64>, Arc<Ledger>)| {
             range.contains(&number) && ledger.state(number) != WriteState::NotSent
         };
-        // A row that the load has not written may be a leftover of another program.
+        // A row that the load stage has not written may come from another program.
         let is_ours = self.is_loaded(row) == Some(true);
         is_ours && !self.forgets_mains && !self.mains.iter().any(was_sent)
     }
 
-    /// Returns true if an operation sent at `sent` has overwritten or deleted one that had ended by
-    /// `ended`. 0 means no operation.
+    /// Returns true if an operation that was sent at `sent` has overwritten or deleted the value of
+    /// an operation that had ended by `ended`. 0 means no operation.
     pub(crate) fn is_before(&self, ended: u32, sent: u32) -> bool {
         match ended {
-            // The load had ended long before.
+            // The load had ended long before the main stage.
             0 => sent > 0,
             ended => ended.saturating_add(self.margin) < sent,
         }

@@ -1,20 +1,21 @@
-//! Counts the failed operations of each node, and records the times of the first and the last one.
-//! They distinguish one faulty node from a load that is too high for all nodes.
+//! Counts the failed operations of each node, and records the times of the first and the last
+//! failure. They distinguish one faulty node from a load that is too high for all nodes.
 
-/// Failed operations of one node. The connection of the last request decides the node.
+/// Failed operations of one node. An operation belongs to the node to which its last request was
+/// sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFailures {
     /// Name of the node.
     pub node: String,
     /// Number of operations that finally failed.
     pub count: u64,
-    /// Time of the first failure, monotonic clock.
+    /// Time of the first failure on the monotonic clock, in ns.
     pub first_ns: u64,
-    /// Time of the last failure, monotonic clock.
+    /// Time of the last failure on the monotonic clock, in ns.
     pub last_ns: u64,
 }
 
-/// Failed operations of a node, indexed by the node's number.
+/// Failed operations of a node. The index in a list of these is the number of the node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Failures {
     count: u64,
@@ -44,7 +45,7 @@ impl Failures {
     }
 }
 
-/// Adds the failures of the same nodes that another worker observed.
+/// Adds the failures that another worker observed at the same nodes.
 pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
     all.resize(all.len().max(of_worker.len()), Failures::default());
     for (sum, one) in all.iter_mut().zip(of_worker) {
@@ -52,7 +53,7 @@ pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
     }
 }
 
-/// Returns the failures of the nodes that have any.
+/// Returns the failures of the nodes for which an operation failed.
 pub(crate) fn node_failures(all: &[Failures], nodes: &[String]) -> Vec<NodeFailures> {
     let pairs = all.iter().zip(nodes).filter(|(one, _)| one.count > 0);
     let named = pairs.map(|(one, node)| NodeFailures {
@@ -64,11 +65,11 @@ pub(crate) fn node_failures(all: &[Failures], nodes: &[String]) -> Vec<NodeFailu
     named.collect()
 }
 
-/// Minimum share of the failures for which one node is responsible.
+/// Share of the failures from which on one node is regarded as the cause.
 const ONE_NODE_SHARE: f64 = 0.9;
 
-/// Returns `all at node2, from 10.2 s to 30.1 s after the load began` if one of several nodes has
-/// nearly all failures. `start_ns` is the time at which the load began.
+/// Returns a text such as `all at node2, from 10.2 s to 30.1 s after the load began` if one of
+/// several nodes has nearly all failures. `start_ns` is the time at which the load began.
 pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Option<String> {
     let all: u64 = failures.iter().map(|one| one.count).sum();
     let most = failures.iter().max_by_key(|one| one.count)?;
@@ -78,8 +79,8 @@ pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Op
     let how_many = if most.count == all {
         "all".to_owned()
     } else {
-        // The count is omitted, because V8 counts failures in the window, but these cover the whole
-        // load.
+        // The number is omitted. V8 counts only failures in the window, whereas these failures
+        // cover the whole load.
         "nearly all".to_owned()
     };
     let at_s = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;

@@ -1,22 +1,24 @@
-//! The in-flight table of one worker: it maps each stream to the try and operation that wait for a
-//! response on it.
+//! The in-flight table of one worker. It maps each stream to the attempt and the operation that
+//! wait for a response on it.
 //!
 //! A slot's index *is* the CQL stream id over all connections of the worker, so a response finds
 //! its operation without a search. Slots that wait for a response form one list per class, in the
-//! order of sending. A class is a timeout and a speculation delay. So the first try to expire, and
-//! the first that needs a second node, is always at the head of a list. All memory is allocated in
-//! [`InFlight::new`].
+//! order of sending. A class is a timeout and a speculation delay. So the next attempt that
+//! expires, and the next that needs a second node, is always at the head of a list. All memory is
+//! allocated in [`InFlight::new`].
 
 use workload::Operation;
 
-/// Stream ids have 15 bits in protocol v4. Negative numbers belong to the server.
+/// Maximum number of slots. Stream ids have 15 bits in protocol v4, and the server uses the
+/// negative numbers.
 pub(crate) const SLOTS_MAX: usize = 32_768;
 /// End of a list.
 pub(crate) const NONE: u16 = u16::MAX;
-/// Maximum number of classes: one per kind of operation, of which a program has at most 64.
+/// Maximum number of classes. There is one for each kind of operation, and a program has at most 64
+/// kinds.
 pub(crate) const CLASSES_MAX: usize = 64;
-/// Bit in [`Slot::class`] that marks an operation with its own course. It may continue with another
-/// request after its response, or with another try.
+/// Bit in [`Slot::class`] that marks an operation with an `OperationState`. Such an operation may
+/// continue with another request after its response, or with another attempt.
 pub(crate) const SPECIAL: u8 = 0x80;
 /// Delay that never elapses.
 pub(crate) const NEVER_NS: u64 = u64::MAX;
@@ -29,16 +31,16 @@ const _: () = assert!(SLOTS_MAX - 1 <= i16::MAX as usize && SLOTS_MAX <= NONE as
 pub(crate) enum State {
     /// Not in use.
     Free,
-    /// Waits for its response.
+    /// The attempt waits for its response.
     Waiting,
-    /// Waits for the response to a PREPARE, after which its operation is sent again.
+    /// The attempt waits for the response to a PREPARE, after which its operation is sent again.
     Preparing,
-    /// The worker no longer waits for it: it timed out, or another try was answered first. The
-    /// stream id cannot be used again until the late response arrives.
+    /// The worker no longer waits for the attempt, because it timed out or another attempt was
+    /// answered first. The stream id cannot be used again until the late response arrives.
     Orphaned,
 }
 
-/// One try of an operation in flight.
+/// One attempt of an operation in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub operation: Operation,
@@ -46,7 +48,7 @@ pub(crate) struct Slot {
     pub sent_ns: u64,
     pub connection: u16,
     pub state: State,
-    /// Index of its class, and [`SPECIAL`].
+    /// Index of the attempt's class, combined with [`SPECIAL`].
     pub class: u8,
     previous: u16,
     next: u16,
@@ -60,12 +62,12 @@ impl Slot {
     }
 }
 
-/// Timeout and speculation delay of unanswered tries.
+/// Timeout and speculation delay of attempts that wait for a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
-    /// Time from the send after which a try has failed, ns.
+    /// Time after the send at which an attempt has failed, in ns.
     pub timeout_ns: u64,
-    /// Time from the send after which a second try follows, ns. [`NEVER_NS`] means never.
+    /// Time after the send at which a second attempt is sent, in ns. [`NEVER_NS`] means never.
     pub speculate_ns: u64,
 }
 
@@ -75,7 +77,7 @@ struct List {
     class: Class,
     oldest: u16,
     newest: u16,
-    /// Oldest slot that was not yet considered for speculation.
+    /// Oldest slot that has not been considered for speculation yet.
     unspeculated: u16,
 }
 
@@ -119,7 +121,8 @@ impl InFlight {
         };
         InFlight {
             slots: vec![empty; slots_count].into_boxed_slice(),
-            // Low ids come first, because a small number in flight then touches few cache lines.
+            // Low ids are used first. If few operations are in flight, they then touch few cache
+            // lines.
             free: (0..slots_count as u16).rev().collect(),
             lists: classes.iter().map(list).collect(),
             waiting_count: 0,
@@ -127,29 +130,29 @@ impl InFlight {
         }
     }
 
-    /// Returns the number of tries that wait for a response.
+    /// Returns the number of attempts that wait for a response.
     #[inline]
     pub fn waiting_count(&self) -> u32 {
         self.waiting_count
     }
 
-    /// Returns the number of streams that abandoned tries block.
+    /// Returns the number of streams that abandoned attempts block.
     pub fn orphans_count(&self) -> u32 {
         self.orphans_count
     }
 
-    /// Returns true if another try can be sent.
+    /// Returns true if another attempt can be sent.
     #[inline]
     pub fn has_room(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Returns the number of tries that can still be sent.
+    /// Returns the number of attempts that can still be sent.
     pub fn free_count(&self) -> usize {
         self.free.len()
     }
 
-    /// Takes a slot for a try that is being sent; `None` if all are in use.
+    /// Takes a slot for an attempt that is being sent. `None` if all slots are in use.
     #[inline]
     pub fn insert(
         &mut self,
@@ -210,7 +213,7 @@ impl InFlight {
         self.link(id);
     }
 
-    /// Abandons the try of `id`. Its stream remains blocked until the response arrives or the
+    /// Abandons the attempt of `id`. Its stream remains blocked until the response arrives or the
     /// connection ends.
     pub fn orphan(&mut self, id: u16) {
         self.unlink(id);
@@ -218,7 +221,8 @@ impl InFlight {
         self.orphans_count += 1;
     }
 
-    /// Gives up on one try that was sent at least its timeout before `now_ns`, if there is one.
+    /// Abandons one attempt that was sent at least its timeout before `now_ns`, if such an attempt
+    /// exists.
     #[inline]
     pub fn expire(&mut self, now_ns: u64) -> Option<(u16, Slot)> {
         for index in 0..self.lists.len() {
@@ -234,8 +238,8 @@ impl InFlight {
         None
     }
 
-    /// Returns a try that was sent at least its speculation delay before `now_ns`; each try is
-    /// returned once.
+    /// Returns an attempt that was sent at least its speculation delay before `now_ns`. Each
+    /// attempt is returned only once.
     pub fn speculate(&mut self, now_ns: u64) -> Option<u16> {
         for list in &mut self.lists {
             if list.unspeculated != NONE {
@@ -250,7 +254,7 @@ impl InFlight {
         None
     }
 
-    /// Returns the time at which the next try expires or is due for speculation.
+    /// Returns the time at which the next attempt expires or is due for speculation.
     #[inline]
     pub fn wake_ns(&self) -> Option<u64> {
         let mut wake_ns = NEVER_NS;
@@ -268,13 +272,13 @@ impl InFlight {
         (wake_ns != NEVER_NS).then_some(wake_ns)
     }
 
-    /// Calls `seen` for every stream that an abandoned try blocks.
+    /// Calls `seen` for every stream that an abandoned attempt blocks.
     pub fn for_each_orphan(&self, seen: impl FnMut(&Slot)) {
         self.slots.iter().filter(|slot| slot.state == State::Orphaned).for_each(seen);
     }
 
-    /// Frees the slots of a connection that ended, from number `from` up to the first waiting slot.
-    /// Returns that slot.
+    /// Frees the slots of a connection that has ended, from number `from` up to the first waiting
+    /// slot. Returns that slot.
     pub fn drop_next(&mut self, connection: u16, from: u16) -> Option<(u16, Slot)> {
         for id in from..self.slots.len() as u16 {
             let slot = self.slots[usize::from(id)];

@@ -1,29 +1,29 @@
 //! Ledger of a run's writes. It records which writes were acknowledged, so that a later read can
-//! distinguish lost writes from writes that never happened. It can also keep their times, which
-//! give the order of two writes to one row.
+//! distinguish lost writes from writes that never happened. It can also record the times of writes,
+//! from which the order of two writes to one row follows.
 //!
-//! It takes two bits per operation, and eight more bytes for the times. Each worker writes its own
-//! part, in the order of its own operations. A part grows in chunks, or is allocated before the
-//! start line if the number of operations is known. Invariants: a write is
-//! [`WriteState::Acknowledged`] only if the server reported success. The effect of a write is
-//! between its two times.
+//! It takes two bits per operation, and eight bytes more for the times. Each worker writes a
+//! separate part of the ledger, in the order of its operations. A part grows in chunks, or is
+//! allocated before the start line if the number of operations is known. Invariants: a write is
+//! [`WriteState::Acknowledged`] only if the server reported success. A write takes effect between
+//! its two times.
 
 mod pieces;
 
-/// Number of operations per chunk: 1 MiB, an allocation every few seconds at a million writes per
-/// second.
+/// Number of operations per chunk. A chunk has 1 MiB, so at a million writes per second a worker
+/// allocates every few seconds.
 const CHUNK_OPERATIONS: u64 = 1 << 22;
-/// Maximum number of operations in the ledger of a run: 256 MiB. Operations beyond it have an
-/// unknown state.
+/// Maximum number of operations in the ledger of a run. They take 256 MiB. Further operations have
+/// an unknown state.
 pub const LEDGER_OPERATIONS_MAX: u64 = 1 << 30;
 const STATES_PER_BYTE: u64 = 4;
-/// Maximum number of operations with times in the ledger of a run: 512 MiB. Of operations beyond
-/// it, only the order relative to the start line is known.
+/// Maximum number of operations with times in the ledger of a run. The times take 512 MiB. Of
+/// further operations, only the order relative to the start line is known.
 pub const TIMED_OPERATIONS_MAX: u64 = 1 << 26;
-/// Number of operations per chunk of times: 1 MiB.
+/// Number of operations per chunk of times. A chunk has 1 MiB.
 const CHUNK_TIMES: u64 = 1 << 17;
-/// Unit of recorded times. It is fine compared with the millisecond by which the clocks that order
-/// writes may differ, and coarse enough for five days in 32 bits.
+/// Unit of recorded times, in ns. It is fine compared with the millisecond by which the clocks that
+/// order writes may differ, and coarse enough for five days in 32 bits.
 const TICK_NS: u64 = 100_000;
 
 /// Records that a run keeps of its writes.
@@ -32,18 +32,19 @@ pub enum LedgerMode {
     /// No records.
     #[default]
     Nothing,
-    /// Acknowledged or not: two bits each, at most 256 MiB.
+    /// Only whether each write was acknowledged. This takes two bits per operation, at most 256
+    /// MiB.
     States,
-    /// States, and the times at which each write was sent and acknowledged: eight bytes each, at
-    /// most 512 MiB.
+    /// The states, and the times at which each write was sent and acknowledged. The times take
+    /// eight bytes per operation, at most 512 MiB.
     Times,
-    /// Times, and the requests to registers with their responses: 32 bytes for each operation, at
-    /// most 32 MiB.
+    /// The times, and the requests to registers with their responses. The latter take 32 bytes per
+    /// operation, at most 32 MiB.
     History,
 }
 
 impl LedgerMode {
-    /// Returns true if the times of writes are kept.
+    /// Returns true if the times of writes are recorded.
     pub(crate) fn times(self) -> bool {
         matches!(self, LedgerMode::Times | LedgerMode::History)
     }
@@ -53,12 +54,13 @@ impl LedgerMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum WriteState {
-    /// It has changed nothing: it was never sent, its condition did not hold, or it is not a write.
+    /// The operation has changed nothing: it was never sent, its condition did not hold, or it is
+    /// not a write.
     NotSent = 0,
-    /// The server has acknowledged it.
+    /// The server has acknowledged the write.
     Acknowledged = 1,
-    /// It may have been applied: it was sent but not acknowledged, or it is beyond the ledger's
-    /// limit.
+    /// The write may have been applied. Either it was sent but not acknowledged, or it is beyond
+    /// the ledger's limit.
     Unknown = 2,
 }
 
@@ -67,7 +69,8 @@ pub enum WriteState {
 struct Times {
     /// Lower bound of the send time.
     sent: u32,
-    /// Upper bound of the acknowledgement. 0 if it was not acknowledged, or if the time is unknown.
+    /// Upper bound of the acknowledgement time. 0 if the write was not acknowledged, or if the time
+    /// is unknown.
     acknowledged: u32,
 }
 
@@ -85,7 +88,7 @@ impl Times {
     }
 }
 
-/// Ledger of one worker: operation `first + k * step` is its number `k`.
+/// Ledger of one worker. Its entry `k` belongs to operation `first + k * step`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedgerPart {
     first: u64,
@@ -94,12 +97,13 @@ pub(crate) struct LedgerPart {
     chunks: Vec<Box<[u8]>>,
     timed_max: u64,
     start_ns: u64,
-    /// Send and acknowledgement times of each write, in ticks, in one word.
+    /// Send and acknowledgement times of each write, in ticks. Both are packed into one word.
     times: Vec<Box<[u64]>>,
 }
 
 impl LedgerPart {
-    /// Creates an empty part for at most `operations_max` operations, with room for `expected`.
+    /// Creates an empty part for at most `operations_max` operations. Memory for `expected`
+    /// operations is allocated at once.
     pub fn new(first: u64, step: u64, operations_max: u64, expected: u64) -> LedgerPart {
         let mut part = LedgerPart {
             first,
@@ -112,7 +116,7 @@ impl LedgerPart {
         part
     }
 
-    /// Records the state of the operation with this number, which belongs to this worker.
+    /// Records the state of the operation with this number, which must belong to this worker.
     #[inline]
     pub fn set(&mut self, number: u64, state: WriteState) {
         let index = (number - self.first) / self.step;
@@ -129,7 +133,7 @@ impl LedgerPart {
         *byte = *byte & !(3 << shift) | (state as u8) << shift;
     }
 
-    /// Adds the times of at most `timed_max` operations.
+    /// Also records the times of at most `timed_max` operations.
     pub fn timed(mut self, timed_max: u64, expected: u64) -> LedgerPart {
         self.timed_max = timed_max;
         let chunks = expected.min(timed_max).div_ceil(CHUNK_TIMES);
@@ -208,20 +212,20 @@ impl LedgerPart {
     }
 }
 
-/// Assignment of operations to workers. Worker `w` of the client has the numbers
-/// `first + before + w`, `first + before + w + step`, ….
+/// Assignment of operations to workers. Worker `w` of the client has the operations `first + before
+/// + w`, `first + before + w + step`, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
     /// First operation of the run.
     pub first: u64,
     /// Number of workers of all clients that share the load.
     pub step: u64,
-    /// Number of workers of other clients before this client's first one.
+    /// Number of workers of other clients with lower numbers than the workers of this client.
     pub before: u64,
 }
 
 impl Numbers {
-    /// Numbers of the operations of a single client.
+    /// Returns the assignment for a single client.
     #[cfg(test)]
     pub fn alone(first: u64, workers: usize) -> Numbers {
         Numbers {
@@ -231,8 +235,9 @@ impl Numbers {
         }
     }
 
-    /// Returns the worker of this client that has an operation, and the operation's index in that
-    /// worker. `None` if an earlier client has it, or if it precedes the first operation.
+    /// Returns the worker of this client to which an operation belongs, and the index of the
+    /// operation in that worker. `None` if the operation belongs to another client, or if it
+    /// precedes the first operation.
     pub fn place(self, number: u64) -> Option<(usize, u64)> {
         let index = number.checked_sub(self.first)?;
         let step = self.step.max(1);
@@ -267,20 +272,20 @@ impl Ledger {
         found.map_or(WriteState::NotSent, |(part, index)| part.state(index))
     }
 
-    /// Returns the start line, monotonic clock, ns.
+    /// Returns the time of the start line on the monotonic clock, in ns.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }
 
-    /// Returns a time at which the write with this number had not been sent, monotonic clock, ns.
-    /// At worst, this is the start line.
+    /// Returns a time at which the write with this number had not been sent yet, in ns of the
+    /// monotonic clock. If nothing better is known, this is the start line.
     pub fn sent_after_ns(&self, number: u64) -> u64 {
         let times = self.times_of(number).unwrap_or_default();
         self.start_ns + u64::from(times.sent) * TICK_NS
     }
 
-    /// Returns a time at which the write with this number was acknowledged and done, monotonic
-    /// clock, ns. `None` if it was not acknowledged, or if the time is unknown.
+    /// Returns a time at which the write with this number had been acknowledged, in ns of the
+    /// monotonic clock. `None` if it was not acknowledged, or if the time is unknown.
     pub fn done_before_ns(&self, number: u64) -> Option<u64> {
         let times = self.times_of(number)?;
         let is_done = self.state(number) == WriteState::Acknowledged && times.acknowledged > 0;
@@ -292,13 +297,13 @@ impl Ledger {
         part.times(index)
     }
 
-    /// Returns the part that has the operation, and the operation's index in it.
+    /// Returns the part to which the operation belongs, and the index of the operation in it.
     fn part_of(&self, number: u64) -> Option<(&LedgerPart, u64)> {
         let (worker, index) = self.numbers.place(number)?;
         Some((self.parts.get(worker)?, index))
     }
 
-    /// Returns the memory size of the ledger, bytes.
+    /// Returns the memory size of the ledger, in bytes.
     pub fn bytes(&self) -> u64 {
         let of = |part: &LedgerPart| {
             let states = part.chunks.len() as u64 * CHUNK_OPERATIONS / STATES_PER_BYTE;

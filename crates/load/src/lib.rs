@@ -2,9 +2,9 @@
 //! connections, its own health.
 //!
 //! The crate does not depend on the target being Cassandra, on the program that started it, or on
-//! active faults. It gets nodes, a program and a schedule. [`Load`] is the main entry point. The
-//! control plane (`connect`, `run`) is convenient, and may block and allocate. The data plane
-//! (`worker` and its callees) is fast and does neither. They are in different files.
+//! active faults. Its inputs are nodes, a program and a schedule. [`Load`] is the main entry point.
+//! The control plane (`connect`, `run`) may block and allocate. The data plane (`worker` and its
+//! callees) must be fast, and does neither. The two are in different files.
 
 mod answer;
 mod config;
@@ -42,7 +42,7 @@ pub use config::{
     Access, Config, Endpoint, FirstError, Flow, Limit, LoadError, OtherWorkers, RELEASE_QUANTUM,
     Summary, Tls, VerifyReads, Window,
 };
-// Callers need these types to fill in [`Access`] without a dependency on the protocol crate.
+// With these types, callers can fill in [`Access`] without a dependency on the protocol crate.
 pub use connection_limits::{Connections, Room, stream_ids_refusal};
 pub use cql::{Compression, Version};
 pub use earlier_writes::{EarlierWrites, Lost, MissedRow, Outcomes, RegisterOperation};

@@ -1,7 +1,7 @@
 //! Joins the workers' parts of an interval, on the caller's thread.
 //!
-//! Invariants: an interval is returned once, in order, when no worker can still add to it. Every
-//! part of a worker is in exactly one interval.
+//! Invariants: every interval is returned once, in order, and only when no worker can still add to
+//! it. Every part of a worker is in exactly one interval.
 
 use crate::recorder::{Part, kinds_of};
 use measure::Interval;
@@ -12,7 +12,7 @@ use workload::Program;
 /// Intervals that are not complete yet.
 pub(crate) struct Merger {
     pending: BTreeMap<u64, Interval>,
-    /// Lowest interval to which each worker may still add. `None` once the worker has finished.
+    /// Lowest interval to which each worker may still add. `None` if the worker has finished.
     next: Vec<Option<u64>>,
     program: Arc<Program>,
 }
@@ -31,8 +31,8 @@ impl Merger {
         self.next.iter().all(Option::is_none)
     }
 
-    /// Ends the merge, because a worker has panicked and no parts will follow. The join reports the
-    /// panic.
+    /// Ends the merge after a worker has panicked, since no more parts will follow. The join
+    /// reports the panic.
     pub fn close(&mut self) {
         self.next.fill(None);
     }
@@ -58,7 +58,8 @@ impl Merger {
         interval.client.add(&part.client);
     }
 
-    /// Returns the next interval to which no worker can still add, and true if it is the last.
+    /// Returns the next interval to which no worker can still add, and true if it is the last
+    /// interval.
     pub fn take(&mut self) -> Option<(Interval, bool)> {
         let open_from = self.next.iter().flatten().min().copied().unwrap_or(u64::MAX);
         let entry = self.pending.first_entry()?;

@@ -1,10 +1,10 @@
-//! Keeps the first rows that a worker read and that were not as expected; a report names them.
+//! Keeps the first rows of a worker's reads that were not as expected. A report names these rows.
 //!
-//! All room is allocated before the start line.
+//! All memory is allocated before the start line.
 
 use measure::WriteMismatch;
 
-/// Number of rows that a report names. A person rarely examines more.
+/// Maximum number of rows that a report names. A person rarely examines more.
 pub const MISSED_ROWS_MAX: usize = 10;
 
 /// The first rows, without duplicates.
@@ -14,14 +14,14 @@ pub(crate) struct MissedRows {
 }
 
 impl MissedRows {
-    /// Creates an empty list with room for all rows.
+    /// Creates an empty list with memory for all rows.
     pub fn with_room() -> MissedRows {
         MissedRows {
             rows: Vec::with_capacity(MISSED_ROWS_MAX),
         }
     }
 
-    /// Records a row, if it is new and there is room.
+    /// Records a row, unless it is already recorded or the list is full.
     #[cold]
     pub fn note(&mut self, row: u64, missed: WriteMismatch) {
         let is_known = || self.rows.iter().any(|(known, _)| *known == row);

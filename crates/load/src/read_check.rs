@@ -1,11 +1,11 @@
-//! Judges verified reads by the values that they found and by the writes of earlier runs.
+//! Judges verified reads by the values that they returned, and by the writes of earlier runs.
 
 use crate::earlier_writes::{EarlierWrites, RowWrites, Sum};
 use measure::WriteMismatch;
 use measure::interval::CheckCounts;
 use workload::{Check, Stage};
 
-/// Information that the values of a read contain themselves.
+/// Information that a read returns about its row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadValue {
     pub check: Check,
@@ -17,8 +17,8 @@ pub(crate) struct ReadValue {
     pub counted: Option<i64>,
 }
 
-/// Counts the result of a verified read. `written` holds the writes of earlier runs, if they are
-/// known. Returns the kind of error in the row, or `None` if the row may be right.
+/// Counts the result of a verified read. `written` contains the writes of earlier runs, if they are
+/// known. Returns the kind of the row's error, or `None` if the row may be right.
 pub(crate) fn note_check(
     checks: &mut CheckCounts,
     said: ReadValue,
@@ -28,7 +28,7 @@ pub(crate) fn note_check(
         return note_counter(checks, counted, written.and_then(|of| of.sum(said.row)));
     }
     let acknowledged = written.and_then(|written| written.is_acknowledged(said.row));
-    // Without a ledger, assume that no row was overwritten or deleted.
+    // Without a ledger, the check assumes that no row was overwritten or deleted.
     let row = match written {
         Some(written) => written.row(said.row),
         None => Some(RowWrites::default()),
@@ -69,7 +69,8 @@ pub(crate) fn note_check(
     }
 }
 
-/// Counts a value that was correct at some time. It may have been overwritten or deleted since.
+/// Counts a value that was correct at some time. Since then, the row may have been overwritten or
+/// deleted.
 fn note_there(
     checks: &mut CheckCounts,
     said: &ReadValue,
@@ -100,7 +101,8 @@ fn note_there(
     missed
 }
 
-/// Counts a counter that was found. Without the sum of its increments, it cannot be judged.
+/// Counts a counter value. If the sum of the counter's increments is unknown, the value cannot be
+/// judged.
 fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) -> Option<WriteMismatch> {
     let off_by = sum.map(|sum| sum.off_by(counted))?;
     checks.checked += 1;
@@ -113,7 +115,7 @@ fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) -> Opt
     }
 }
 
-/// Counts an absent row. `deleted` is true if a deletion may explain it, and `None` if this is
+/// Counts a missing row. `deleted` is true if a deletion may explain this, and `None` if that is
 /// unknown.
 fn note_absent(
     checks: &mut CheckCounts,
@@ -142,13 +144,13 @@ fn may_be_gone(written: &EarlierWrites, row: &RowWrites) -> bool {
     row.delete_ended > 0 && !written.is_before(row.delete_ended, row.write_sent)
 }
 
-/// Reason why a value should not exist.
+/// Reason why a value should not be in the row.
 enum Behind {
-    /// No operation has written it.
+    /// No operation has written the value.
     NoOperation,
-    /// It was deleted after it was written.
+    /// The row was deleted after the value was written.
     Deletion,
-    /// It was overwritten after it was written.
+    /// The row was overwritten after the value was written.
     Write,
 }
 

@@ -1,4 +1,4 @@
-//! Cuts a client's records of its operations into pieces, for another process that joins the
+//! Divides a client's records of its operations into pieces, for another process that joins the
 //! records of all clients of a run.
 
 use crate::config::Summary;
@@ -9,13 +9,14 @@ use std::sync::Arc;
 measure::word_enum! {
     /// Kind of record to which a piece belongs.
     pub enum RecordKind {
-        /// States of writes: acknowledged or not.
+        /// States of writes, such as acknowledged.
         States = "states",
         /// Times at which writes were sent and acknowledged.
         Times = "times",
         /// Requests to registers and their responses.
         Operations = "operations",
-        /// Time from which there was no room for requests to registers, and their number.
+        /// Time from which on requests to registers were not recorded, because the history was
+        /// full, and the number of these requests.
         Beyond = "beyond",
     }
 }
@@ -27,33 +28,33 @@ pub struct RecordPiece {
     pub what: RecordKind,
     /// Number of the worker's first operation, which identifies the worker.
     pub first: u64,
-    /// Position: the number of the chunk, or of its first operation.
+    /// Position of the piece, as the number of its chunk or of its first operation.
     pub chunk: usize,
-    /// Offset in the chunk, bytes.
+    /// Offset of the piece in the chunk, in bytes.
     pub at: usize,
     /// Contents of the piece.
     pub bytes: Vec<u8>,
 }
 
-/// Properties of a run of several clients.
+/// Properties of a run that has several clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientRecords {
     /// First operation of the run.
     pub first: u64,
     /// Number of workers of all clients.
     pub workers: u64,
-    /// Start line, monotonic clock, ns.
+    /// Time of the start line on the monotonic clock, in ns.
     pub start_ns: u64,
-    /// Records that the run keeps.
+    /// Records that the run keeps of its writes.
     pub keeps: LedgerMode,
 }
 
 /// Conversion of a client's times to the local clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockConversion {
-    /// Lead of the client's clock over the local clock, ns.
+    /// Time by which the client's clock is ahead of the local clock, in ns.
     pub ahead_ns: i64,
-    /// Bound on the error of this lead, ns.
+    /// Bound on the error of `ahead_ns`, in ns.
     pub bound_ns: u64,
 }
 
@@ -104,7 +105,7 @@ impl KeptRecords {
         }
     }
 
-    /// Returns a client's piece to its slot. `None` if it does not fit.
+    /// Inserts a client's piece at its position. `None` if the piece does not fit.
     pub fn add(&mut self, piece: &RecordPiece, time: ClockConversion) -> Option<()> {
         match piece.what {
             RecordKind::States | RecordKind::Times => self.ledger.as_mut()?.take_over(piece),
@@ -114,7 +115,7 @@ impl KeptRecords {
         }
     }
 
-    /// Returns both records, for a summary.
+    /// Returns the ledger and the history, for a summary.
     pub fn finish(self) -> (Option<Arc<Ledger>>, Option<Arc<History>>) {
         (self.ledger.map(Arc::new), self.history.map(Arc::new))
     }

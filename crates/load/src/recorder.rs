@@ -1,17 +1,17 @@
-//! Records the results of a worker in one part of an interval, which the worker passes on when the
-//! interval ends.
+//! Records the results of a worker. The recorder writes to one part of an interval, and the worker
+//! passes the part on when the interval ends.
 //!
-//! A worker owns one part and swaps it for an empty one at the end of the interval, without
-//! waiting. If the collector is late and no empty part has come back, the interval continues. No
-//! result is lost, but the slice is longer. The worker waits for an empty part only at the start
-//! and the end of the measured window, since no slice may span either edge.
+//! At the end of the interval, the worker replaces the part with an empty one, without waiting. If
+//! the collector is late and has not returned an empty part, the interval continues. No result is
+//! lost, but the slice is longer. The worker waits for an empty part only at the start and the end
+//! of the measured window, since no slice may span either boundary.
 
 use crate::worker_io::World;
 use measure::interval::{ClientInterval, KindInterval};
 use measure::{ClientCount, Histogram, Outcome};
 use workload::Kind;
 
-/// One worker's part of one interval.
+/// One worker's results in one interval.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     pub worker: usize,
@@ -59,11 +59,13 @@ pub(crate) fn kinds_of(kinds: &[Kind]) -> Vec<KindInterval> {
         .collect()
 }
 
-/// Parts in circulation per worker: one being written, one being merged, one in transit.
+/// Number of parts in circulation per worker. One is being written, one is being merged, and one is
+/// in transit.
 pub(crate) const PARTS_PER_WORKER: usize = 3;
 
-/// Run of equal results. All responses of one receive have the same end, and all requests of one
-/// send have the same begin. So runs are often long, and one record covers a whole run.
+/// Sequence of equal results. All responses of one receive have the same end, and all requests of
+/// one send have the same begin. So these sequences are often long, and one record covers a whole
+/// sequence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repeat {
     kind: u8,
@@ -80,7 +82,7 @@ pub(crate) struct Recorder {
     /// Operations that were due before this time are early.
     window_from_ns: u64,
     interval_ns: u64,
-    /// Time since which no response has arrived although the worker waits for one.
+    /// Time of the last received data, while the worker waits for a response.
     quiet_since_ns: u64,
 }
 
@@ -96,7 +98,7 @@ impl Recorder {
         }
     }
 
-    /// Sets the start line: the first interval begins.
+    /// Sets the start line, at which the first interval begins.
     pub fn start(&mut self, start_ns: u64) {
         self.line_ns = start_ns;
         self.part.index = 0;
@@ -105,8 +107,8 @@ impl Recorder {
         self.quiet_since_ns = start_ns;
     }
 
-    /// Marks that the worker waits for no response. The silence begins with the next request at
-    /// `now_ns` or later.
+    /// Marks that the worker does not wait for any response. The next silence begins with the next
+    /// request, at `now_ns` or later.
     #[inline]
     pub fn nothing_awaited(&mut self, now_ns: u64) {
         self.quiet_since_ns = now_ns;
@@ -127,8 +129,8 @@ impl Recorder {
     }
 
     /// Sets the start of the measured window, when it is known. The caller must do this before it
-    /// records operations that were due after the start. A slice that a late collector made longer
-    /// ends at this start.
+    /// records operations that were due after the start. If a late collector has made a slice
+    /// longer, the slice ends at this start.
     #[inline]
     pub fn set_window_from_ns(&mut self, window_from_ns: u64) {
         self.window_from_ns = window_from_ns;
@@ -142,8 +144,8 @@ impl Recorder {
         intended_ns < self.window_from_ns
     }
 
-    /// Records a successful operation that was due at `intended_ns`, or a part of an operation,
-    /// which has its own latency.
+    /// Records the success of an operation that was due at `intended_ns`, or of a part of an
+    /// operation, which has a separate latency.
     #[inline]
     pub fn success(&mut self, kind: u8, intended_ns: u64, latency_ns: u64, service_ns: u64) {
         let is_early = self.is_early(intended_ns);
@@ -166,8 +168,9 @@ impl Recorder {
         };
     }
 
-    /// Records a failed operation that was due at `intended_ns`, or a part of an operation. Its
-    /// times count from the due time and, if it was sent, from the send.
+    /// Records the failure of an operation that was due at `intended_ns`, or of a part of an
+    /// operation. Its latency begins at the due time. If the request was sent, its service time
+    /// begins at the send.
     pub fn error(
         &mut self,
         kind: u8,
@@ -180,7 +183,7 @@ impl Recorder {
         kind.fail(is_early, outcome, latency_ns, service_ns);
     }
 
-    /// Records `count` operations of the window that will not be sent, with the time for which they
+    /// Records `count` operations of the window that will not be sent, and the time for which they
     /// have waited.
     pub fn leave_unsent(&mut self, kind: u8, latency_ns: u64, count: u64) {
         self.part.client.counts[ClientCount::DueNeverSent] += count;
@@ -208,12 +211,12 @@ impl Recorder {
         }
     }
 
-    /// Ends the running interval at its planned end, if an empty part is available. `now_ns` may be
-    /// several intervals later. The slice is then that much longer, but never spans the start of
+    /// Ends the running interval at its planned end, if an empty part is available. If `now_ns` is
+    /// several intervals later, the slice is longer accordingly, but it never spans the start of
     /// the measured window.
     pub fn cut(&mut self, world: &mut impl World, now_ns: u64, draining_next: bool) {
-        // At the start of the window, waiting for an empty part is useful, because a slice must be
-        // inside or outside the window.
+        // At the start of the window, the worker waits for an empty part, because a slice must be
+        // either inside or outside the window.
         match world.empty_part(self.part.end_ns == self.window_from_ns) {
             Some(empty) => self.cut_with(world, empty, now_ns, draining_next),
             None => self.part.end_ns += self.interval_ns,
@@ -237,8 +240,8 @@ impl Recorder {
         self.part.end_ns += behind * self.interval_ns;
         let end_ns = self.part.end_ns;
         self.hand_over(world, empty);
-        // The clock numbers intervals, so that all workers give the same time the same number, even
-        // after skipped intervals.
+        // The number of an interval follows from the clock, so that all workers use the same number
+        // for the same time, even after skipped intervals.
         self.part.index = (end_ns - self.line_ns).div_ceil(self.interval_ns);
         self.part.start_ns = end_ns;
         self.part.end_ns = end_ns + self.interval_ns;
@@ -247,22 +250,22 @@ impl Recorder {
 
     /// Ends the running interval early, at `end_ns`. The drain follows.
     pub fn cut_for_drain(&mut self, world: &mut impl World, end_ns: u64) {
-        // A late worker ends the intervals in the same way as the punctual workers.
+        // A late worker ends each interval at the same time as punctual workers.
         while self.part.end_ns < end_ns {
             self.cut(world, end_ns - 1, false);
         }
         // The stop may come from a clock reading before the start of this interval.
         let end_ns = end_ns.max(self.part.start_ns);
         self.part.end_ns = end_ns;
-        // Here, waiting for an empty part is worthwhile, because measured results must not mix with
-        // the drain.
+        // Here the worker waits for an empty part, because measured results must not mix with the
+        // drain.
         if let Some(empty) = world.empty_part(true) {
             self.cut_with(world, empty, end_ns, true);
         }
     }
 
-    /// Passes on the last part. It ends at `end_ns`, or at the start of the window if that is
-    /// between its last operation and its end.
+    /// Passes on the last part. It ends at `end_ns`. If the start of the window is between the last
+    /// operation of the part and `end_ns`, it ends at the start of the window.
     pub fn finish(mut self, world: &mut impl World, end_ns: u64) {
         self.flush();
         self.note_own_time(world);
@@ -283,7 +286,8 @@ impl Recorder {
         world.hand_over(std::mem::replace(&mut self.part, empty));
     }
 
-    /// Records the CPU time of the worker since the last call, and its wait for a core.
+    /// Records the worker's CPU time since the last call, and the time for which it waited for a
+    /// CPU.
     fn note_own_time(&mut self, world: &mut impl World) {
         let own = world.own_time();
         self.part.client.cpu_ns += own.cpu_ns;
@@ -303,7 +307,7 @@ mod tests {
 
     const INTERVAL_NS: u64 = 1000;
 
-    /// Connection type that cannot be instantiated.
+    /// Connection type without values, since this test does not use connections.
     enum Silence {}
 
     impl io::Read for Silence {
@@ -330,7 +334,7 @@ mod tests {
         }
     }
 
-    /// World that only counts empty parts, one of which only a waiting caller gets.
+    /// World that only counts empty parts. Only a caller that waits gets the last one.
     struct Collector {
         empty_count: usize,
         slices: Vec<(u64, u64)>,
@@ -374,7 +378,7 @@ mod tests {
         }
     }
 
-    /// Recorder with the start line at 0.
+    /// Returns a recorder with the start line at 0.
     fn recorder(empty_count: usize) -> (Recorder, Collector) {
         let mut recorder = Recorder::new(Box::new(Part::new(0, &[])), INTERVAL_NS);
         recorder.start(0);
@@ -402,7 +406,7 @@ mod tests {
         let (mut recorder, mut world) = recorder(1);
         recorder.cut(&mut world, 1000, false);
         recorder.cut(&mut world, 2000, false);
-        // Only now is it known that the slice is too long.
+        // The start of the window becomes known only now, when the slice is already too long.
         recorder.set_window_from_ns(2500);
         assert_eq!(recorder.end_ns(), 2500);
         recorder.cut(&mut world, 2600, false);

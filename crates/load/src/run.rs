@@ -1,4 +1,4 @@
-//! One run: opens the connections, starts the workers on one start line, and returns their
+//! One run. It opens the connections, starts all workers at the same start line, and returns their
 //! intervals to the caller.
 
 use crate::config::{Config, Endpoint, Flow, LoadError, Summary, Window};
@@ -22,22 +22,24 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use std::time::Duration;
 
-/// Time for which an abandoned run waits for responses. Any response arrives within this time, but
-/// a client's timeout may be minutes.
+/// Time for which an abandoned run waits for responses. Responses normally arrive within this time,
+/// whereas a client's timeout may be minutes.
 const HANG_UP_AFTER_NS: u64 = clock::SECOND_NS;
 
-/// Lead of the start line, so that every worker is ready when it comes.
+/// Time between setting the start line and the start line itself. Every worker must be ready by
+/// then.
 const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 
-/// Lead of times that are set while workers run, as a divisor of an interval. Then every worker
-/// reads them in time, or is late for a reason that other figures show.
+/// Divisor of an interval that determines how far ahead times are set while workers run. A worker
+/// then reads the time before it comes, unless the worker is late for a reason that other figures
+/// show.
 const AHEAD_SHARE: u64 = 10;
 
-/// Load that its own threads offer. Dropping it ends the load: the client sends nothing more, and
-/// waits for operations in flight.
+/// Load that is offered by separate threads. Dropping it ends the load: the client sends nothing
+/// more, and waits for operations in flight.
 ///
 /// The caller's thread joins the workers' parts whenever it waits for an interval. It may do other
-/// work for one interval; after that, intervals become longer.
+/// work for one interval. After that, intervals become longer.
 pub struct Load {
     workers: Workers,
     control: Arc<Control>,
@@ -46,11 +48,11 @@ pub struct Load {
     interval_ns: u64,
     /// End of the last interval that the caller received.
     shown_ns: u64,
-    /// Priority of the caller's thread.
+    /// Real-time priority of the caller's thread.
     _turn: Turn,
 }
 
-/// Load that waits for its start line. Dropping it ends its workers.
+/// Load that is ready and waits for its start line. Dropping it ends its workers.
 pub struct ArmedLoad {
     config: Config,
     workers: Workers,
@@ -64,8 +66,8 @@ impl ArmedLoad {
         self.workers.summary.connections
     }
 
-    /// Sets the start line at `start_ns` of the monotonic clock. Operations that were due before
-    /// now are sent at once.
+    /// Sets the start line at `start_ns` of the monotonic clock. If this is in the past, operations
+    /// that are already due are sent at once.
     pub fn go(self, start_ns: u64) -> Load {
         let ArmedLoad {
             config,
@@ -90,20 +92,20 @@ impl ArmedLoad {
     }
 }
 
-/// Result of waiting for load.
+/// Result of waiting for the next interval.
 #[derive(Debug)]
 pub enum Next {
     /// An interval has ended.
     Interval(Arc<Interval>),
-    /// The wait has reached its time limit.
+    /// The time limit of the wait has been reached.
     Time,
-    /// All workers have ended, and every interval was returned.
+    /// All workers have ended, and every interval has been returned.
     Over,
 }
 
-/// Applies the load. Blocks until each operation that was due before the stop has ended, or was not
-/// sent within the longest timeout after the stop. `on_interval` receives each interval and returns
-/// how the run continues.
+/// Applies the load. Blocks until each operation that was due before the stop has ended, or could
+/// not be sent within the longest timeout after the stop. `on_interval` receives each interval and
+/// returns how the run continues.
 ///
 /// # Errors
 /// As [`Load::start`] and [`Load::end`].
@@ -119,8 +121,8 @@ pub fn run(
 }
 
 impl Load {
-    /// Begins to offer load: [`Load::arm`], then [`ArmedLoad::go`] as soon as every worker can be
-    /// ready.
+    /// Begins to offer load. It calls [`Load::arm`], and then [`ArmedLoad::go`] with a start line
+    /// at which every worker can be ready.
     ///
     /// # Errors
     /// As [`Load::arm`].
@@ -130,11 +132,11 @@ impl Load {
 
     /// Prepares everything except the start line.
     ///
-    /// 1. Opens every connection and prepares every statement, so that a refusal comes early.
-    /// 2. Starts the workers, each pinned and with all its memory, and waits until they are ready.
+    /// 1. Opens every connection and prepares every statement, so that a refusal is reported early.
+    /// 2. Starts the workers with all their memory, pins them, and waits until they are ready.
     ///
     /// # Errors
-    /// The settings are invalid, a node refuses, or the system does.
+    /// The settings are invalid, or a node or the system refuses a request.
     pub fn arm(config: &Config) -> Result<ArmedLoad, LoadError> {
         check(config)?;
         let facts = Facts::new(&config.program, config.timeout, config.retries_min)?;
@@ -182,7 +184,7 @@ impl Load {
         })
     }
 
-    /// Returns the start line, monotonic clock, ns.
+    /// Returns the time of the start line on the monotonic clock, in ns.
     pub fn start_ns(&self) -> u64 {
         self.workers.summary.start_ns
     }
@@ -208,8 +210,8 @@ impl Load {
                 Err(RecvTimeoutError::Disconnected) => self.merger.close(),
             }
             if self.merger.is_over() {
-                // The watch stops before the last interval is returned, so that it includes the
-                // looks in progress.
+                // The watch stops before the last interval is returned, so that the interval
+                // includes the measurements in progress.
                 self.watch.stop();
             }
         }
@@ -227,7 +229,7 @@ impl Load {
         Some(interval)
     }
 
-    /// Applies an instruction of the caller.
+    /// Executes an instruction of the caller.
     pub fn steer(&self, flow: Flow) {
         let soon_ns = || clock::now_ns() + self.interval_ns / AHEAD_SHARE;
         match flow {
@@ -249,7 +251,8 @@ impl Load {
         Steering(Arc::clone(&self.control))
     }
 
-    /// Returns the first interval end after the interval end `end_ns` that is not before `soon_ns`.
+    /// Returns the first interval boundary after the boundary `end_ns` that is not before
+    /// `soon_ns`.
     fn edge_after(&self, end_ns: u64, soon_ns: u64) -> u64 {
         let ahead_ns = soon_ns.saturating_sub(end_ns).max(1);
         end_ns + ahead_ns.next_multiple_of(self.interval_ns)
@@ -259,7 +262,7 @@ impl Load {
     /// not take are lost.
     ///
     /// # Errors
-    /// A worker could not wait for responses, or has panicked.
+    /// A worker was not able to wait for responses, or has panicked.
     pub fn end(mut self) -> Result<Summary, LoadError> {
         self.finish()
     }
@@ -270,17 +273,19 @@ impl Load {
     }
 }
 
-/// Steers load by times of the monotonic clock, from any thread.
+/// Controls the load from any thread, by times of the monotonic clock.
 #[derive(Clone)]
 pub struct Steering(Arc<Control>);
 
 impl Steering {
-    /// Sets the stop: nothing becomes due from `at_ns` on. The earliest stop holds.
+    /// Sets the stop. From `at_ns` on, no operation becomes due. If the stop is set several times,
+    /// the earliest time applies.
     pub fn stop_at(&self, at_ns: u64) {
         self.0.stop_at(at_ns);
     }
 
-    /// Begins the measured window at `from_ns`, the edge of an interval that has not begun yet.
+    /// Begins the measured window at `from_ns`, which must be the boundary of an interval that has
+    /// not begun yet.
     pub fn measure_from(&self, from_ns: u64) {
         self.0.measure_from(from_ns);
     }
@@ -296,7 +301,7 @@ impl Drop for Load {
     fn drop(&mut self) {
         if !self.workers.handles.is_empty() {
             self.steer(Flow::Abandon);
-            // A caller that drops the load does not need its result.
+            // If the caller drops the load, the result is not needed.
             let _ = self.finish();
         }
     }
@@ -304,7 +309,7 @@ impl Drop for Load {
 
 /// Sets the start line for workers that wait for it.
 fn draw_line(config: &Config, control: &Control, start_ns: u64) {
-    // The end is set before the start line, so that no worker receives it too late.
+    // The end is set before the start line, so that every worker receives it in time.
     if let Some(duration) = config.limit.duration() {
         control.stop_at(start_ns + duration.as_nanos() as u64);
     }
@@ -395,7 +400,7 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
     Ok((all, templates.unwrap_or_default()))
 }
 
-/// Shortcut to create a target node.
+/// Convenient way to create a target node.
 impl Endpoint {
     /// Creates a node at `address` with unknown tokens.
     pub fn from_address(address: std::net::SocketAddr) -> Endpoint {

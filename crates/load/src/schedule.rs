@@ -1,7 +1,7 @@
-//! Computes the times at which operations are due. Pure: it reads no clock.
+//! Computes the times at which operations are due. The module is pure and does not read a clock.
 //!
-//! The schedule belongs to the run, not to a connection. Worker `w` of `W` takes the operations
-//! `w, w + W, w + 2W, …`, and the union over all workers is the requested schedule.
+//! The schedule belongs to the run, not to a connection. Worker `w` of `W` takes the operations `w,
+//! w + W, w + 2W, …`, and the union over all workers is the requested schedule.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use workload::random::{Draws, mix};
 /// Schedule of the operations' due times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schedule {
-    /// A closed loop: as many operations in flight as there are "threads". The next operation is
-    /// due when a slot becomes free.
+    /// A closed loop with a fixed number of operations in flight (the "threads" of other tools).
+    /// The next operation is due when a slot becomes free.
     Closed {
-        /// Operations in flight over all workers.
+        /// Number of operations in flight over all workers.
         in_flight: u32,
     },
     /// Evenly spaced.
@@ -22,14 +22,14 @@ pub enum Schedule {
         /// Operations per second over all workers.
         ops_per_s: f64,
     },
-    /// Independent arrivals with exponential gaps.
+    /// Independent arrivals with exponentially distributed gaps.
     Poisson {
         /// Mean operations per second over all workers.
         ops_per_s: f64,
     },
-    /// Recorded times of the program's operations, accelerated by a factor.
+    /// The recorded times of the program's operations, accelerated by a factor.
     Recorded {
-        /// Speed. 1 means as recorded.
+        /// Factor of the acceleration. With 1, the times are as recorded.
         speed: f64,
     },
 }
@@ -41,18 +41,19 @@ impl Schedule {
     }
 }
 
-/// Due times of one worker's operations in sequence, ns since the start line.
+/// Due times of one worker's operations in sequence, in ns since the start line.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     even: Even,
-    /// Time in which the rate rises to its value, ns.
+    /// Time in which the rate rises to its final value, in ns.
     rise_ns: u64,
 }
 
 /// Due times as if the full rate applied from the start line on.
 #[derive(Clone, Debug)]
 enum Even {
-    /// Bresenham's line, which has no drift for any duration and rate.
+    /// Due times computed by Bresenham's line algorithm. They do not drift for any duration and
+    /// rate.
     Fixed {
         next_ns: u64,
         rest: u128,
@@ -67,7 +68,7 @@ enum Even {
     },
     Recorded {
         course: Arc<ArrivalTimes>,
-        /// Due time of the first operation of all workers, ns in the course.
+        /// Due time in the recording of the first operation of all workers, in ns.
         from_ns: u64,
         /// Number of the next operation.
         n: u64,
@@ -80,7 +81,7 @@ enum Even {
 const RATE_UNITS: f64 = 1_000.0;
 
 impl Arrivals {
-    /// Returns the arrivals of worker `worker` of `workers`; `None` for a closed loop. The rate
+    /// Returns the arrivals of worker `worker` of `workers`. `None` for a closed loop. The rate
     /// rises linearly from zero to its value over `rise`.
     pub fn new(
         schedule: Schedule,
@@ -95,8 +96,7 @@ impl Arrivals {
         })
     }
 
-    /// Returns the recorded arrivals, starting with operation `first`. Otherwise, it works like
-    /// [`Arrivals::new`].
+    /// Does the same as [`Arrivals::new`] for recorded arrivals, starting with operation `first`.
     pub fn recorded(
         (course, speed): (Arc<ArrivalTimes>, f64),
         rise: Duration,
@@ -116,13 +116,13 @@ impl Arrivals {
         }
     }
 
-    /// Returns the due time of the next operation, ns since the start line.
+    /// Returns the due time of the next operation, in ns since the start line.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         risen_ns(self.even.next_ns(), self.rise_ns)
     }
 
-    /// Moves on to the following operation.
+    /// Advances to the following operation.
     #[inline]
     pub fn advance(&mut self) {
         self.even.advance();
@@ -131,7 +131,8 @@ impl Arrivals {
     /// Skips all operations that are due before `until_ns` and returns their number. The number is
     /// exact, except for Poisson arrivals, for which it is the mean.
     pub fn skip_until(&mut self, until_ns: u64) -> u64 {
-        // First skips slightly fewer than all at once, so the rounding of the root does not matter.
+        // First skips slightly too few operations at once, so that the rounding of the root does
+        // not matter.
         let even_ns = even_ns(until_ns, self.rise_ns);
         let mut count = self.even.skip_until(even_ns);
         while self.next_ns() < until_ns {
@@ -142,8 +143,9 @@ impl Arrivals {
     }
 }
 
-/// Returns the due time of an operation that would be due at `even_ns` without the rise. If a rate
-/// R has risen linearly over T, R·t²/2T operations were due before t ≤ T, and R·T/2 in T.
+/// Returns the due time of an operation that would be due at `even_ns` without the rise. If the
+/// rate rises linearly to R over the time T, then R·t²/2T operations are due before t ≤ T, and
+/// R·T/2 before T.
 #[inline]
 fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
     if even_ns < rise_ns / 2 {
@@ -153,7 +155,7 @@ fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
     }
 }
 
-/// Returns a time that [`risen_ns`] maps to `until_ns` or at most a few µs earlier.
+/// Returns a time that [`risen_ns`] maps to `until_ns`, or to a time at most a few µs earlier.
 fn even_ns(until_ns: u64, rise_ns: u64) -> u64 {
     if until_ns < rise_ns {
         let even = until_ns as f64 * until_ns as f64 / (2.0 * rise_ns as f64);
@@ -166,7 +168,7 @@ fn even_ns(until_ns: u64, rise_ns: u64) -> u64 {
 impl Even {
     fn new(schedule: Schedule, worker: u64, workers: u64, seed: u64) -> Option<Even> {
         match schedule {
-            // Recorded schedules take their times from the program: see `Arrivals::recorded`.
+            // Recorded schedules take their times from the program. See `Arrivals::recorded`.
             Schedule::Closed { .. } | Schedule::Recorded { .. } => None,
             Schedule::Fixed { ops_per_s } => {
                 let divisor = (ops_per_s * RATE_UNITS).round().max(1.0) as u128;
@@ -268,7 +270,8 @@ impl Even {
                 step,
                 speed,
             } => {
-                // First slightly fewer than all, so the rounding of the quotient does not matter.
+                // First skips slightly too few operations, so that the rounding of the quotient
+                // does not matter.
                 let until = (until_ns as f64 * *speed) as u64;
                 let until = until.saturating_sub(1 + speed.ceil() as u64);
                 let end = course.count_before(from_ns.saturating_add(until));
@@ -306,7 +309,8 @@ mod tests {
         all
     }
 
-    /// cassandra-stress divides 1e9 by the rate in integers and offers 300 030/s for 300 000/s.
+    /// cassandra-stress divides 1e9 by the rate in integers. It therefore offers 300 030/s instead
+    /// of 300 000/s.
     #[test]
     fn a_rate_that_does_not_divide_a_second_is_still_exact() {
         for ops_per_s in [300_000.0, 700_000.0, 333.3, 7.0] {
@@ -324,7 +328,8 @@ mod tests {
         }
     }
 
-    /// A period in whole nanoseconds is wrong by a third of a nanosecond at each operation.
+    /// With a period in whole nanoseconds, each operation would add an error of a third of a
+    /// nanosecond.
     #[test]
     fn three_a_second_for_an_hour_are_10_800() {
         let hour_ns = 3600 * 1_000_000_000u64;
@@ -348,7 +353,7 @@ mod tests {
     fn poisson_arrivals_have_the_rate_and_the_spread_of_poisson() {
         let at = due(Schedule::Poisson { ops_per_s: 1e6 }, 2, 100_000);
         let gaps: Vec<f64> = at.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-        // The two workers end at slightly different times, so the tail is omitted.
+        // The two workers end at slightly different times, so the last gaps are omitted.
         let gaps = &gaps[..190_000];
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
@@ -404,7 +409,7 @@ mod tests {
         }
     }
 
-    /// A cluster that others use does not receive the full load at once.
+    /// The rise protects a cluster with other users from receiving the full load at once.
     #[test]
     fn a_rising_rate_offers_the_area_below_its_line() {
         let second = |at: &[u64], second: u64| {
@@ -414,7 +419,8 @@ mod tests {
         let rise = Duration::from_secs(10);
         let at = due_rising(Schedule::Fixed { ops_per_s: 600.0 }, rise, 3, 3000);
         let counts: Vec<usize> = (0..12).map(|number| second(&at, number)).collect();
-        // 600·t²/20 operations before t: 30, 120, 270, …, 3000, and then 600 per second.
+        // Before t, 600·t²/20 operations are due: 30, 120, 270, …, 3000. Afterwards there are 600
+        // per second.
         let exact = [30, 90, 150, 210, 270, 330, 390, 450, 510, 570, 600, 600];
         let differ = counts.iter().zip(exact).map(|(a, b)| a.abs_diff(b)).max();
         assert!(differ <= Some(1), "{counts:?}");

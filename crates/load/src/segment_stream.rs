@@ -1,25 +1,27 @@
-//! Segments of protocol version 5 on a non-blocking connection: the checksummed layer between the
-//! socket and the frames.
+//! Segments of protocol version 5 on a non-blocking connection. They are the checksummed layer
+//! between the socket and the frames.
 //!
-//! Connections of older versions do not use it. This module does not allocate after the start line.
+//! Connections of older versions do not use segments. This module does not allocate after the start
+//! line.
 
 use cql::segment::{SEGMENT_BYTES_MAX, SegmentError, Segments};
 
-/// Room for the data that a socket delivers at once. It holds at least one whole segment.
+/// Size of the buffer for the data that a socket delivers at once, in bytes. It is large enough for
+/// at least one whole segment.
 const ROOM_BYTES: usize = 2 * SEGMENT_BYTES_MAX;
 
 /// Segments of one connection, in both directions.
 #[derive(Debug)]
 pub(crate) struct Wrapping {
     segments: Segments,
-    /// Received but unread segments, from `start` to `end`.
+    /// Segments that were received but not read. They are between `start` and `end`.
     came: Vec<u8>,
     start: usize,
     end: usize,
-    /// Payload of the last segment. `taken` is the number of bytes already taken.
+    /// Payload of the last segment. `taken` is the number of its bytes that were already taken.
     payload: Vec<u8>,
     taken: usize,
-    /// Segments to be sent.
+    /// Segments that are ready to be sent.
     pub output: Vec<u8>,
     /// Number of bytes of `output` that have been sent.
     pub sent: usize,
@@ -48,8 +50,8 @@ impl Wrapping {
         self
     }
 
-    /// Returns the room for data from the socket. It is not empty after [`Wrapping::take`] has
-    /// returned less than requested.
+    /// Returns the free space for data from the socket. It is not empty if [`Wrapping::take`] has
+    /// just returned fewer bytes than requested.
     pub fn room(&mut self) -> &mut [u8] {
         if self.start > 0 {
             self.came.copy_within(self.start..self.end, 0);
@@ -59,12 +61,13 @@ impl Wrapping {
         &mut self.came[self.end..]
     }
 
-    /// Marks that the socket has filled this number of bytes of the room.
+    /// Marks that the socket has written this number of bytes to the free space.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
     }
 
-    /// Copies the payload of whole segments, up to the free space. Returns the number of bytes.
+    /// Copies the payload of whole segments to `room`, as far as it fits. Returns the number of
+    /// copied bytes.
     pub fn take(&mut self, room: &mut [u8]) -> Result<usize, SegmentError> {
         let mut filled = 0;
         while filled < room.len() {
@@ -80,12 +83,12 @@ impl Wrapping {
         Ok(filled)
     }
 
-    /// Returns true if received data remains, or if the socket has filled all of the room.
+    /// Returns true if received data is left, or if the socket has filled all of the free space.
     pub fn may_have_more(&self) -> bool {
         self.taken < self.payload.len() || self.end == self.came.len() || self.has_segment()
     }
 
-    /// Wraps frames into segments. The previous segments must have been sent.
+    /// Packs frames into segments. All earlier segments must have been sent.
     pub fn wrap(&mut self, frames: &[u8]) {
         self.output.clear();
         self.sent = 0;
@@ -94,13 +97,13 @@ impl Wrapping {
 
     fn has_segment(&self) -> bool {
         let came = &self.came[self.start..self.end];
-        // The caller sees invalid segments when it reads them.
+        // Invalid segments are reported when the caller reads them.
         self.segments
             .segment_bytes(came)
             .map_or(true, |whole| whole.is_some_and(|whole| whole <= came.len()))
     }
 
-    /// Reads the next segment. Returns false if it has not completely arrived.
+    /// Reads the next segment. Returns false if it has not arrived completely.
     fn open_next(&mut self) -> Result<bool, SegmentError> {
         let came = &self.came[self.start..self.end];
         let whole = self.segments.segment_bytes(came)?;
@@ -118,7 +121,7 @@ impl Wrapping {
 mod tests {
     use super::*;
 
-    /// Frames of these lengths, as a server sends them.
+    /// Returns frames of these lengths, as a server sends them.
     fn frames(lengths: &[usize]) -> Vec<u8> {
         let mut all = Vec::new();
         for length in lengths {

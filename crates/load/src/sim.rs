@@ -1,12 +1,13 @@
-//! Simulates the worker against a scripted server and a simulated clock: thousands of runs a
-//! second, each from a seed, with every fault that a connection can show.
+//! Simulates the worker against a scripted server and a simulated clock. It plays thousands of runs
+//! a second. Each run is derived from a seed, and the runs cover every fault that a connection can
+//! have.
 //!
-//! A seed decides the operations, their schedule and limits, the connections, and their faults
+//! A seed determines the operations, their schedule and limits, the connections, and their faults
 //! (`shape`). The world plays the run (`world`, `server`). The oracle derives the expected records
-//! from the wire and the clock (`oracle`, `recorded`). In addition every operation must end exactly
-//! once, nothing may be allocated, no turn may be idle, and the run must end.
+//! from the exchanged data and the clock (`oracle`, `recorded`). In addition, every operation must
+//! end exactly once, nothing may be allocated, no iteration may be idle, and the run must end.
 //!
-//! `cargo xtask simulate` runs any number of seeds; `CASSAY_SIMULATE=seed` runs one.
+//! `cargo xtask simulate` runs any number of seeds. `CASSAY_SIMULATE=seed` runs one.
 
 #![expect(
     clippy::vec_box,
@@ -38,18 +39,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use world::{PARTS, Sim};
 
-/// Seeds whose histograms are compared together.
+/// Number of seeds whose histograms are compared together.
 const TOGETHER: u64 = 250;
-/// Seeds of the test; `CASSAY_SIMULATE=from..to` selects others.
+/// Range of seeds that the test runs. `CASSAY_SIMULATE=from..to` selects another range.
 const SEEDS: std::ops::Range<u64> = 0..100_000;
 
-/// Successive runs of one thread.
+/// Successive runs on one thread.
 struct Runs {
     parts: Vec<Box<Part>>,
     expected: ExpectedRecords,
     seen: Coverage,
     operations: u64,
-    /// Error to plant at the first success of the next run.
+    /// Defect to inject at the first success of the next run.
     planted: Option<InjectedDefect>,
 }
 
@@ -130,7 +131,7 @@ impl Runs {
     }
 }
 
-/// Runs one seed alone, and panics with the reason if it fails.
+/// Runs a single seed, and panics with the reason if it fails.
 fn alone(seed: u64) {
     let found = std::panic::catch_unwind(|| Runs::new().run_all(seed..seed + 1));
     match found {
@@ -140,7 +141,7 @@ fn alone(seed: u64) {
     }
 }
 
-/// Runs the seeds on as many threads as CPUs; each thread takes the next seeds.
+/// Runs the seeds on one thread per CPU. Each thread takes the next seeds that are left.
 fn run_seeds(seeds: std::ops::Range<u64>) -> (Coverage, u64) {
     let next = AtomicU64::new(seeds.start);
     let body = || {
@@ -200,8 +201,8 @@ fn records_equal_the_wire_for_every_simulated_problem() {
     }
 }
 
-/// Returns true if a run fails when the oracle plants an error. `None` if the run did not reach the
-/// error.
+/// Returns true if a run fails when the oracle injects a defect. `None` if the run did not reach
+/// the defect.
 fn is_found(seed: u64, planted: Option<InjectedDefect>) -> Option<bool> {
     let found = std::panic::catch_unwind(|| {
         let mut runs = Runs::new();
@@ -215,7 +216,7 @@ fn is_found(seed: u64, planted: Option<InjectedDefect>) -> Option<bool> {
     }
 }
 
-/// In most runs, a histogram can keep the times to the nanosecond.
+/// In most runs, the times are short enough for a histogram to record them to the nanosecond.
 #[test]
 fn an_operation_counted_twice_never_or_late_is_found() {
     for planted in [

@@ -1,47 +1,51 @@
-//! A worker's socket: TCP, with the time at which the kernel received the data.
+//! A worker's socket. It is a TCP socket that also reports the time at which the kernel received
+//! the data.
 //!
-//! A thread reads a response when it runs, which may be long after the response's arrival: the
-//! thread slept on purpose, or had no CPU. The kernel records the arrival time of each packet
-//! (`SO_TIMESTAMPNS`, in software, also on the loopback device), and returns it with the data.
+//! A thread may read a response long after its arrival, because the thread slept on purpose or had
+//! no CPU. The kernel records the arrival time of each packet (`SO_TIMESTAMPNS`, in software, also
+//! on the loopback device), and returns it with the data.
 //!
 //! Invariant: the time belongs to the last byte that a read took. So if one read takes several
 //! responses, no response arrived later than this time. A kernel that merges packets keeps the time
-//! of the last one.
+//! of the last packet.
 
 use measure::clock;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// The wall clock counts as set if it moves relative to the monotonic clock by more than this.
-/// Reading both clocks may take this long. Arrival times from before the change are unknown.
+/// If the wall clock moves by more than this relative to the monotonic clock, in ns, it counts as
+/// having been set. Reading both clocks may take this long. Arrival times from before the change
+/// are unknown.
 const SET_NS: u64 = clock::MILLISECOND_NS;
 
-/// Words of a control message with a time: its header, seconds and nanoseconds. The kernel omits
-/// messages for which there is no room.
+/// Number of words of a control message with a time: its header, seconds and nanoseconds. The
+/// kernel omits messages that do not fit.
 const CONTROL_WORDS: usize = 8;
 
 /// Reader that reports the arrival time of its data.
 pub(crate) trait TimedReader {
-    /// Returns true if arrival times are reported at all.
+    /// Returns true if the reader reports arrival times.
     fn is_timed(&self) -> bool;
 
-    /// Returns the arrival time of the data read last, monotonic clock, ns; `None` if unknown.
+    /// Returns the arrival time of the data that was read last, in ns of the monotonic clock.
+    /// `None` if unknown.
     fn arrived_ns(&self) -> Option<u64>;
 }
 
-/// Socket that reports arrival times; see the module.
+/// Socket that reports arrival times. See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: TcpStream,
     is_timed: bool,
-    /// Lead of the wall clock over the monotonic clock at their last reading, ns.
+    /// Time by which the wall clock was ahead of the monotonic clock when both were last read, in
+    /// ns.
     ahead_ns: i64,
     arrived_ns: Option<u64>,
 }
 
 impl Socket {
-    /// Wraps a connection; arrival times are not requested yet.
+    /// Wraps a connection, without requesting arrival times yet.
     pub fn new(stream: TcpStream) -> Socket {
         Socket {
             stream,
@@ -56,10 +60,11 @@ impl Socket {
         &self.stream
     }
 
-    /// Requests arrival times. If a sandbox refuses, the socket works without them.
+    /// Requests arrival times from the kernel. If a sandbox forbids this, the socket works without
+    /// them.
     pub fn time_arrivals(&mut self) {
         let on: libc::c_int = 1;
-        // SAFETY: the call reads `on`, which outlives it, and as many bytes as it has.
+        // SAFETY: the call only reads `on`, with its exact size, and `on` outlives the call.
         let answer = unsafe {
             libc::setsockopt(
                 self.stream.as_raw_fd(),
@@ -80,7 +85,8 @@ impl Socket {
             iov_base: room.as_mut_ptr().cast(),
             iov_len: room.len(),
         };
-        // SAFETY: a header of zeros is valid and refers to nothing; the used fields are set below.
+        // SAFETY: a header of zeros is valid and contains no pointers. The used fields are set
+        // below.
         let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
         header.msg_iov = &raw mut part;
         header.msg_iovlen = 1;
@@ -94,16 +100,16 @@ impl Socket {
         };
         if count > 0 {
             let came_ns = came_ns(&header);
-            // The order is important. If the thread loses its CPU between the readings, the arrival
-            // appears later.
+            // The order of the readings is important. If the thread loses its CPU between them, the
+            // computed arrival time is too late, and never too early.
             let unix_ns = clock::unix_ns();
             self.note(came_ns, clock::now_ns(), unix_ns);
         }
         Ok(count)
     }
 
-    /// Records that the data arrived at `came_ns` of the wall clock, if known, and that the clocks
-    /// now show `now_ns` and `unix_ns`.
+    /// Records the arrival time `came_ns` of the wall clock, if known, and the current readings
+    /// `now_ns` and `unix_ns` of both clocks.
     fn note(&mut self, came_ns: Option<u64>, now_ns: u64, unix_ns: u64) {
         let ahead_ns = ahead_ns(now_ns, unix_ns);
         let before_ns = std::mem::replace(&mut self.ahead_ns, ahead_ns);
@@ -119,16 +125,17 @@ fn ahead_ns(now_ns: u64, unix_ns: u64) -> i64 {
     unix_ns.wrapping_sub(now_ns) as i64
 }
 
-/// Returns the time in the control messages of a call, ns since 1970.
+/// Returns the time in the control messages of a call, in ns since 1970.
 fn came_ns(header: &libc::msghdr) -> Option<u64> {
-    // SAFETY: the kernel has set pointer and length of the control messages, within the buffer.
+    // SAFETY: the kernel has set the pointer and the length of the control messages, within the
+    // buffer.
     let mut message = unsafe { libc::CMSG_FIRSTHDR(header) };
     while !message.is_null() {
         // SAFETY: the pointer is not null, so it points to the header of a message within the
         // buffer.
         let (level, kind) = unsafe { ((*message).cmsg_level, (*message).cmsg_type) };
         if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
-            // SAFETY: a message of this kind holds one `timespec`, which need not be aligned.
+            // SAFETY: a message of this kind contains one `timespec`, which need not be aligned.
             let time = unsafe {
                 let data = libc::CMSG_DATA(message).cast::<libc::timespec>();
                 std::ptr::read_unaligned(data)
@@ -206,7 +213,7 @@ mod tests {
             clock::sleep_until(clock::now_ns() + 3 * SET_NS);
             let read_ns = clock::now_ns();
             assert_eq!(socket.read(&mut [0; 8]).unwrap(), 2);
-            // `None` if the thread lost its CPU between the readings of the two clocks.
+            // The time is `None` if the thread lost its CPU between the readings of the two clocks.
             if let Some(arrived_ns) = socket.arrived_ns() {
                 let from_ns = before_ns - SET_NS;
                 let told = [from_ns, arrived_ns, read_ns];

@@ -1,8 +1,8 @@
-//! Properties of kinds and statements in the form in which the loop looks them up.
+//! Properties of kinds and statements, in the form in which the hot loop looks them up.
 //!
-//! Most statements are *plain*: one request, one response, and no follow-up. The other statements
-//! have their own course (`worker::operation_state`) and cost more. Only this module distinguishes
-//! them. Only those statements bear its cost.
+//! Most statements are *plain*: one request, one response, and no follow-up. All other statements
+//! have an operation state (`worker::operation_state`) and cost more. Only this module
+//! distinguishes the two. Plain statements do not bear the cost of the others.
 
 use crate::config::LoadError;
 use crate::connection::ANSWER_BYTES_USUAL;
@@ -12,10 +12,10 @@ use measure::Outcome;
 use std::time::Duration;
 use workload::{Program, Statement};
 
-/// Marks the absence of a statement or a kind.
+/// Marks that there is no statement.
 pub(crate) const NO_STATEMENT: u16 = u16::MAX;
 pub(crate) const NO_KIND: u8 = u8::MAX;
-/// Maximum of kinds of operation in a program.
+/// Maximum number of kinds of operation in a program.
 pub(crate) const KINDS_MAX: usize = 64;
 
 const _: () = assert!(
@@ -26,10 +26,10 @@ const _: () = assert!(
 /// Properties of a kind of operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KindFacts {
-    /// Class in the in-flight table.
+    /// Class of the kind in the in-flight table.
     pub class: u8,
     pub is_write: bool,
-    /// Maximum number of tries after the first one.
+    /// Maximum number of attempts after the first one.
     pub retries: u8,
     /// True if the kind has neither retries nor speculation.
     pub plain: bool,
@@ -40,23 +40,23 @@ pub(crate) struct KindFacts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StatementFacts {
     pub verifies: bool,
-    /// True if its operation is one request and one response.
+    /// True if the statement's operation is one request and one response.
     pub plain: bool,
     pub idempotent: bool,
     pub conditional: bool,
-    /// True if the client sets the timestamp, so that several tries are one write.
+    /// True if the client sets the timestamp. Several attempts then count as one write.
     pub stamped: bool,
-    /// True if a server counts it among its reads.
+    /// True if a server counts the statement among its reads.
     pub is_read: bool,
     pub paged: bool,
     pub pages_max: u32,
-    /// Statement that follows, or [`NO_STATEMENT`].
+    /// Statement that follows after success, or [`NO_STATEMENT`].
     pub then: u16,
-    /// Kind under which it is recorded as a part, or [`NO_KIND`].
+    /// Kind under which the statement is recorded as a part of an operation, or [`NO_KIND`].
     pub part: u8,
-    /// Largest body that its response can have, bytes.
+    /// Size of the largest body that a response to the statement can have, in bytes.
     pub body_bytes_max: u32,
-    /// Bit of the table that it writes; a server counts a batch by its tables.
+    /// Bit of the table that the statement writes. A server counts a batch once for each table.
     pub table: u64,
 }
 
@@ -66,11 +66,11 @@ pub(crate) struct Facts {
     pub kinds: Vec<KindFacts>,
     pub statements: Vec<StatementFacts>,
     pub classes: Vec<Class>,
-    /// True if any operation may need a course.
+    /// True if any operation may need an operation state.
     pub has_courses: bool,
     /// True if any response may lead to another request.
     pub has_follow_ups: bool,
-    /// True if any operation may read in pages.
+    /// True if any operation may read several pages.
     pub has_pages: bool,
     /// True if any operation may be retried.
     pub has_retries: bool,
@@ -79,7 +79,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Derives the facts of a program. Its kinds have `timeout` unless they set their own, and at
+    /// Derives the facts of a program. Its kinds have `timeout` unless they set another one, and at
     /// least `retries_min` retries.
     ///
     /// # Errors
@@ -155,8 +155,8 @@ fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(NEVER_NS - 1)
 }
 
-/// Gives each statement the bit of its table. With more than 64 tables, the last tables share a
-/// bit.
+/// Assigns to each statement the bit of its table. With more than 64 tables, the last tables share
+/// a bit.
 fn with_tables(statements: &[Statement], row_bytes: u64) -> Vec<StatementFacts> {
     let mut tables = Vec::new();
     let facts = statements.iter().map(|of| {
@@ -171,14 +171,15 @@ fn with_tables(statements: &[Statement], row_bytes: u64) -> Vec<StatementFacts> 
     facts.collect()
 }
 
-/// Rows of other clients in the same table may be larger than this program's by this factor.
+/// Factor by which rows of other clients in the same table may be larger than rows of this program.
 const ROW_MARGIN: u64 = 16;
 
-/// Body size that a response with rows may always have, even if the rows should be smaller, bytes.
+/// Body size that is always accepted for a response with rows, in bytes, even if the rows should be
+/// smaller.
 const ROWS_BYTES_MIN: u64 = 16 << 20;
 
-/// Returns the largest body of a response to a statement. With pages, it is the size of a page of
-/// rows. If all rows were requested at once, it is the maximum of the protocol.
+/// Returns the size of the largest body of a response to a statement. For a paged statement, it is
+/// the size of a page of rows. Without paging, it is the maximum of the protocol.
 fn body_bytes_max(statement: &Statement, row_bytes: u64) -> u32 {
     let all = u64::from(BODY_BYTES_MAX);
     let limit = match statement.page_size {
@@ -204,7 +205,8 @@ fn statement(statement: &Statement, table: u64, row_bytes: u64) -> StatementFact
             && statement.batch.is_none()
             && statement.then.is_none()
             && statement.part.is_none(),
-        // Whatever the statement declares, a repeated read has the same effect as a single one.
+        // Reads are idempotent regardless of the statement's declaration, since a repeated read has
+        // the same effect as a single one.
         idempotent: statement.idempotent || (statement.returns_rows && !statement.conditional),
         conditional: statement.conditional,
         stamped: statement.client_timestamp,
@@ -218,7 +220,7 @@ fn statement(statement: &Statement, table: u64, row_bytes: u64) -> StatementFact
     }
 }
 
-/// Checks that the kinds and statements that a statement refers to exist, and that its chain of
+/// Checks that the kinds and statements to which a statement refers exist, and that the chain of
 /// following statements ends.
 fn check(
     statement: &Statement,
@@ -256,7 +258,7 @@ fn check(
     Ok(())
 }
 
-/// Returns true if this outcome means that the server has not begun the operation.
+/// Returns true if the server has certainly not begun an operation with this outcome.
 pub(crate) fn did_nothing(outcome: Outcome) -> bool {
     matches!(
         outcome,
@@ -264,8 +266,8 @@ pub(crate) fn did_nothing(outcome: Outcome) -> bool {
     )
 }
 
-/// Returns true if another try may follow a failed one: always if the failed one had no effect,
-/// otherwise only if the operation is idempotent.
+/// Returns true if another attempt may follow a failed one. This is always permitted if the failed
+/// attempt had no effect, and otherwise only if the operation is idempotent.
 pub(crate) fn may_be_tried_again(outcome: Outcome, idempotent: bool) -> bool {
     match outcome {
         nothing if did_nothing(nothing) => true,

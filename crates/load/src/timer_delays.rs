@@ -1,15 +1,16 @@
 //! Measures the delay of timers on the client's own cores, and the time for which its workers wait
-//! for a core. It detects that the client was stopped or that other programs had its cores, in
-//! closed loops too.
+//! for a core. This detects that the client was stopped or that other programs used its cores, also
+//! in closed loops.
 //!
 //! A thread on each of the workers' cores sleeps, reads the clock, and records how much later than
-//! requested it woke. Gil Tene's jHiccup does this for JVMs. All threads together wake a thousand
-//! times a second, so that the cost is the same for any number of cores. The cost is measured and
-//! reported with the results. The threads do not allocate once they run.
+//! requested it woke. Gil Tene's jHiccup uses the same method for JVMs. All threads together wake a
+//! thousand times a second, so that the cost is the same for any number of cores. The cost is
+//! measured and reported with the results. The threads do not allocate once they run.
 //!
-//! Invariants: a stall is in the histogram of exactly one interval, the one in which it ended. Its
-//! length is divided among all intervals that it spans. Data that arrives after its interval was
-//! shown goes to the next interval. The last interval gets the rest, so no data is lost.
+//! Invariants: a stall is in the histogram of exactly one interval, which is the one in which it
+//! ended. Its length is divided among all intervals that it spans. Data that arrives after its
+//! interval was returned goes to the next interval. The last interval gets the rest, so no data is
+//! lost.
 
 use crate::config::{Config, LoadError};
 use crate::control::Control;
@@ -24,14 +25,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Time between two looks, of all threads together.
+/// Time between two measurements (looks) of all threads together.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// Number of pending intervals that keep their own data while they wait to be shown.
+/// Number of intervals that can be collected separately before they are returned.
 const SLOTS: u64 = 8;
-/// Looks between two readings of a thread's own CPU time, which costs a system call.
+/// Number of looks between two readings of a thread's own CPU time. A reading costs a system call.
 const LOOKS_PER_CPU_READING: u32 = 32;
 
-/// The watching threads. Dropping this value ends them.
+/// The measuring threads. Dropping this value ends them.
 pub(crate) struct Watch {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -43,15 +44,17 @@ struct Shared {
 }
 
 impl Shared {
-    /// Locks the ring. A thread that panicked leaves nothing half-done under this lock.
+    /// Locks the ring. A poisoned lock is accepted, because a thread that panics cannot leave the
+    /// ring inconsistent.
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Watch {
-    /// Starts a thread for each core that `config` gives to its workers. If it names none, starts
-    /// one thread that may run on any core. The threads start to look at the start line.
+    /// Starts a thread for each core that `config` assigns to the workers. If `config` does not
+    /// assign cores, starts one thread that may run on any core. The threads begin to measure at
+    /// the start line.
     pub fn start(config: &Config, control: &Arc<Control>) -> Result<Watch, LoadError> {
         let named = config.cpus.iter().take(config.workers).copied();
         let cpus: BTreeSet<usize> = named.collect();
@@ -86,12 +89,12 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Takes the data up to the interval `index` that was not taken before.
+    /// Takes the data up to the interval `index`, except data that was already taken.
     pub fn take(&self, index: u64) -> Hiccups {
         self.shared.ring().take(index)
     }
 
-    /// Takes all data that was not taken before.
+    /// Takes all data that has not been taken yet.
     pub fn take_all(&self) -> Hiccups {
         self.shared.ring().take_all()
     }
@@ -100,7 +103,7 @@ impl Watch {
     pub fn stop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // The thread cannot panic, and its data is advice, not a count.
+            // The thread cannot panic. If it did, only this additional data would be incomplete.
             let _ = thread.join();
         }
     }
@@ -112,7 +115,7 @@ impl Drop for Watch {
     }
 }
 
-/// Body of one thread.
+/// Runs one measuring thread.
 fn look(period: Duration, control: &Control, shared: &Shared) {
     let is_over = || shared.ended.load(Ordering::Relaxed);
     let begins = || (1..=clock::now_ns()).contains(&control.start_ns());
@@ -149,7 +152,7 @@ struct Looks {
 }
 
 impl Looks {
-    /// Returns the time at which the look was due, and the time at which it came.
+    /// Returns the time at which the look was due, and the time at which it took place.
     fn next(&mut self, now_ns: u64) -> (u64, u64) {
         let due_ns = self.last_ns + self.period_ns;
         self.last_ns = now_ns;
@@ -157,11 +160,11 @@ impl Looks {
     }
 }
 
-/// Data that was not taken yet, by interval.
+/// Data that has not been taken yet, by interval.
 struct Ring {
     start_ns: u64,
     interval_ns: u64,
-    /// First interval that was not taken yet.
+    /// First interval that has not been taken yet.
     next: u64,
     slots: Vec<Hiccups>,
 }
@@ -184,7 +187,7 @@ impl Ring {
         at_ns.saturating_sub(self.start_ns) / self.interval_ns
     }
 
-    /// Returns the slot of an interval, or the nearest slot if that one does not exist.
+    /// Returns the slot of an interval, or the nearest slot if the interval does not have one.
     fn slot(&mut self, index: u64) -> &mut Hiccups {
         let there = index.clamp(self.next, self.next + SLOTS - 1);
         &mut self.slots[(there % SLOTS) as usize]
@@ -226,8 +229,9 @@ impl Ring {
     }
 }
 
-/// Time that the calling thread waited for a CPU while runnable, from its `schedstat` in `/proc`.
-/// Absent if the kernel does not count it.
+/// Counter of the time for which the calling thread waited for a CPU while it was runnable. The
+/// counter is in the thread's `schedstat` in `/proc`. It is absent if the kernel does not provide
+/// it.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     file: Option<OwnedFd>,
@@ -247,12 +251,13 @@ impl Waits {
         waits
     }
 
-    /// Returns the wait since the last call, ns.
+    /// Returns the waiting time since the last call, in ns.
     pub fn since(&mut self) -> Option<u64> {
         let mut text = [0u8; 96];
         let length = rustix::io::pread(self.file.as_ref()?, &mut text, 0).ok()?;
         let (waited_ns, times) = parse(&text[..length])?;
-        // A kernel without this accounting reports zeros, although this thread ran at least once.
+        // A kernel without this accounting reports zeros, although this thread has run at least
+        // once.
         if times == 0 {
             self.file = None;
             return None;
@@ -263,8 +268,9 @@ impl Waits {
     }
 }
 
-/// Parses a thread's `schedstat`: returns its wait, ns, and the number of times that it received a
-/// CPU. Its run time comes first in the file, and may be 0 in its first slice.
+/// Parses a thread's `schedstat`. Returns the waiting time in ns, and the number of times that the
+/// thread received a CPU. The run time, which comes first in the file, may be 0 in the thread's
+/// first time slice.
 fn parse(text: &[u8]) -> Option<(u64, u64)> {
     let text = std::str::from_utf8(text).ok()?;
     let mut words = text.split_ascii_whitespace().skip(1);
@@ -287,7 +293,8 @@ mod tests {
         seen.late.as_ref().map_or(0, |late| late.count())
     }
 
-    /// A stop of 1.5 s in 10 s appeared in no number of a closed loop, and the trial was valid.
+    /// Without this, a stop of 1.5 s in 10 s did not appear in any figure of a closed loop, and the
+    /// trial was valid.
     #[test]
     fn a_stall_is_shared_out_to_the_intervals_that_it_spans() {
         let mut ring = ring();
@@ -303,7 +310,8 @@ mod tests {
         assert_eq!(seen[1].longest_ns(), None, "nobody woke in it");
     }
 
-    /// A thread that was stopped between its look and its sleep missed a stop of 1.5 s.
+    /// A measuring thread that was stopped between its look and its sleep once missed a stop of 1.5
+    /// s.
     #[test]
     fn no_time_passes_unseen_between_two_looks() {
         let mut looks = Looks {
@@ -320,8 +328,8 @@ mod tests {
         assert_eq!(late_ns, times[3] - looked, "all but the periods themselves");
     }
 
-    /// If the thread that shows intervals wakes before the watching thread, the stall would be
-    /// lost.
+    /// The thread that returns intervals may wake before the measuring thread. The stall must not
+    /// be lost then.
     #[test]
     fn a_stall_seen_after_its_interval_goes_to_the_next() {
         let mut ring = ring();
@@ -351,7 +359,7 @@ mod tests {
         for text in [&b""[..], b"1", b"1 x 2", b"1 2"] {
             assert_eq!(parse(text), None);
         }
-        // The kernel's counter never decreases, if there is one.
+        // The kernel's counter never decreases. It may be missing.
         let mut waits = Waits::open();
         assert_eq!(waits.file.is_some(), waits.since().is_some());
     }

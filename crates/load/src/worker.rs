@@ -1,25 +1,26 @@
 //! The hot loop: one thread, one poller, its own connections, and no shared state per operation.
 //!
-//! Every turn of the loop does the same five steps in the same order: wait, receive, expire old
-//! tries, release due operations, send. After the stop nothing becomes due. Operations that were
-//! due before the stop are still released for the longest timeout; the rest is left unsent.
+//! Every iteration of the loop does the same five steps in the same order: wait, receive, expire
+//! old attempts, release due operations, send. After the stop, no operation becomes due. Operations
+//! that were due before the stop are still released for the longest timeout. The rest is left
+//! unsent.
 //!
 //! The clock is read once per batch, not once per operation. All responses of one receive end at
 //! the same moment, which is the arrival of the last of them in the kernel ([`crate::socket`]). If
-//! the kernel does not report that moment, they end at the turn of this loop. The send time of a
-//! batch is read before the batch is encoded. Service time therefore includes the client's own
+//! the kernel does not report the arrival, they end at this iteration of the loop. The send time of
+//! a batch is read before the batch is encoded. Service time therefore includes the client's own
 //! encoding (at most one batch, some µs of cheap operations) and never omits work of the target.
 //!
 //! Invariants: an operation that has begun ends exactly once in the recorder. The loop has no lock,
-//! no log and no map. After the start line, it allocates only these: the histogram of a part's
-//! first failure of a kind; the next MiB of a ledger of unknown length; a buffer for a response
-//! larger than any before; the frame of a statement to which a node gives another id. `crate::sim`
-//! verifies all of this.
+//! no log and no map. After the start line, it allocates memory only in four cases: the histogram
+//! of a part's first failure of a kind, the next MiB of a ledger of unknown length, a buffer for a
+//! response larger than any before, and the frame of a statement for which a node returned another
+//! id. `crate::sim` verifies all of this.
 //!
-//! Budget: 350 ns of CPU per operation, kernel included, for generated standard1 writes on the null
-//! target with 128 in flight. Last measured: 320 ns at 3.0 M op/s on one core. The engine itself
-//! takes 120 ns of them, and the loopback socket the rest (docs/performance.md describes the
-//! machine).
+//! The budget is 350 ns of CPU per operation, including the kernel, for generated standard1 writes
+//! on the null target with 128 operations in flight. The last measurement was 320 ns at 3.0 M op/s
+//! on one core. Of these, the engine itself takes 120 ns, and the loopback socket the rest
+//! (docs/performance.md describes the machine).
 
 mod first_errors;
 mod multi_step;
@@ -58,13 +59,13 @@ use std::io;
 use std::sync::Arc;
 use workload::{Generator, Operation, Program};
 
-/// Longest sleep, so that a stop or a reopened connection is detected soon.
+/// Longest sleep, in ns. A stop or a reopened connection is detected within this time.
 const SLEEP_MAX_NS: u64 = 50 * clock::MILLISECOND_NS;
-/// Longest sleep that responses do not end. If several responses arrive on one connection during
-/// it, the kernel may keep only the last time. So this is the largest possible overestimate of a
-/// latency.
+/// Longest sleep that responses do not end, in ns. If several responses arrive on one connection
+/// during the sleep, the kernel may keep only the time of the last one. So a latency may be
+/// overestimated by at most this time.
 const REST_MAX_NS: u64 = 200 * clock::MILLISECOND_NS / 1000;
-/// Pause before a further try is offered again to the connections, if none of them had room.
+/// Pause before a retry is attempted again, if no connection had room for it.
 const AGAIN_NS: u64 = clock::MILLISECOND_NS;
 
 /// Source of the due times of operations.
@@ -86,14 +87,14 @@ impl DueTimes {
         }
     }
 
-    /// Marks a slot of a closed loop as free: the next operation is due now.
+    /// Marks a slot of a closed loop as free. The next operation is due now.
     #[inline]
     fn freed(&mut self, now_ns: u64) {
         let DueTimes::Closed { freed_ns } = self else {
             return;
         };
         match freed_ns.back() {
-            // Slots that the rising load has not reached yet wait behind it.
+            // Slots that the rising load has not reached yet come after this slot.
             Some(last_ns) if *last_ns > now_ns => {
                 let at = freed_ns.partition_point(|ns| *ns <= now_ns);
                 freed_ns.insert(at, now_ns);
@@ -117,13 +118,13 @@ pub(crate) struct Worker<W: World> {
     pub number_end: u64,
     pub number_step: u64,
     pub in_flight_max: u32,
-    /// True if the stop has come.
+    /// True if the load has been stopped.
     pub draining: bool,
-    /// True if there may be an operation to send that was not sent before.
+    /// True if there may be operations that have not been sent yet.
     pub issuing: bool,
     pub verify_reads: VerifyReads,
     pub version: Version,
-    /// Compression of each single frame; segments are compressed as a whole.
+    /// Compression of each single frame. Segments are compressed as a whole instead.
     pub compression: Option<Compression>,
     pub connections: Vec<Option<Connection<W::Stream>>>,
     /// Memory of the connections that are not open.
@@ -131,13 +132,14 @@ pub(crate) struct Worker<W: World> {
     pub connections_per_node: usize,
     pub router: Option<Router>,
     pub in_flight: InFlight,
-    /// Courses, by slot; empty if every operation is plain.
+    /// Operation states, by slot. The list is empty if every operation is plain.
     pub courses: Vec<OperationState>,
-    /// Courses that are not in any slot: one for each try that may have to be repeated.
+    /// Operation states that do not belong to a slot. There is one for each attempt that may have
+    /// to be repeated.
     pub spare_courses: Vec<OperationState>,
-    /// Failed tries that will be retried.
+    /// Failed attempts that will be retried.
     pub again: VecDeque<Again>,
-    /// Number of operations with two waiting tries.
+    /// Number of operations for which two attempts wait.
     pub twins_count: u32,
     pub sockets: Sockets,
     pub ledger: Option<LedgerPart>,
@@ -146,13 +148,13 @@ pub(crate) struct Worker<W: World> {
     pub timestamps: Timestamps,
     pub recorder: Recorder,
     pub rotor: usize,
-    /// Buffer to count the streams that late responses block, by connection.
+    /// Buffer for the number of streams that late responses block on each connection.
     pub orphans: Vec<u32>,
     pub batch: Batch,
     pub open_count: usize,
     pub limited_until_ns: u64,
-    /// True if the next operation found its connections full, and no connection has been written
-    /// to, lost or opened since.
+    /// True if all connections were full for the next operation, and since then no connection has
+    /// been written to, lost or opened.
     pub is_stuck: bool,
     pub release_quantum_ns: u64,
     pub release_next_ns: u64,
@@ -164,18 +166,18 @@ pub(crate) struct Worker<W: World> {
 
 /// State of all sockets together.
 pub(crate) struct Sockets {
-    /// True if some output was filled outside of its connection's turn.
+    /// True if some output was written while its connection was not being processed.
     unsent: bool,
-    /// Number of sockets that have no room.
+    /// Number of sockets whose buffer is full.
     blocked_count: usize,
-    /// True if every connection up to now has reported arrival times.
+    /// True if all connections so far have reported arrival times.
     are_timed: bool,
-    /// Arrival time of the responses that are being read, if known.
+    /// Arrival time of the responses that are being read, if it is known.
     arrived_ns: u64,
 }
 
 impl Sockets {
-    /// Returns the state before the first connection.
+    /// Returns the state before the first connection is added.
     pub fn new() -> Sockets {
         Sockets {
             unsent: false,
@@ -186,18 +188,18 @@ impl Sockets {
     }
 }
 
-/// Client-side timestamps of writes: µs since 1970, all distinct. Of two writes to one row, the
-/// write that began later takes precedence.
+/// Client-side timestamps of writes, in µs since 1970. All timestamps are different. Of two writes
+/// to one row, the write that began later has the higher timestamp.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timestamps {
-    /// Difference between the time since 1970 and the monotonic clock, ns.
+    /// Difference between the time since 1970 and the monotonic clock, in ns.
     unix_offset_ns: i128,
     last_us: i64,
 }
 
 impl Timestamps {
     /// Pairs the reading `now_ns` of the monotonic clock with `unix_ns` since 1970. The client
-    /// reads the pair once, so that timestamps do not jump with the system time.
+    /// reads this pair only once, so that timestamps do not jump when the system time is set.
     pub fn new(unix_ns: u64, now_ns: u64) -> Timestamps {
         Timestamps {
             unix_offset_ns: i128::from(unix_ns) - i128::from(now_ns),
@@ -212,7 +214,7 @@ impl Timestamps {
     }
 }
 
-/// Results of a worker at its end.
+/// Results of a worker that has ended.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
     pub sent: u64,
@@ -220,11 +222,11 @@ pub(crate) struct WorkerEnd {
     pub next_operation: u64,
     pub first_errors: FirstErrors,
     pub missed_rows: MissedRows,
-    /// Failed operations, by the node's number.
+    /// Failed operations, by the number of the node.
     pub failures: Vec<Failures>,
     pub ledger: Option<LedgerPart>,
     pub history: Option<HistoryPart>,
-    /// True if the worker had real-time priority; see [`crate::Config::realtime`].
+    /// True if the worker had real-time priority. See [`crate::Config::realtime`].
     pub realtime: bool,
 }
 
@@ -241,7 +243,8 @@ impl WorkerEnd {
 }
 
 impl<W: World> Worker<W> {
-    /// Runs from the start line until there is nothing more to send and all requests have ended.
+    /// Runs from the start line until there are no more operations to send and all requests have
+    /// ended.
     pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
         self.recorder.start(start_ns);
         self.ledger.iter_mut().for_each(|part| part.start(start_ns));
@@ -258,8 +261,8 @@ impl<W: World> Worker<W> {
         loop {
             let ready_count = self.wait()?;
             let now_ns = self.world.now_ns();
-            // The start is read after the clock. If it is still unknown, it will be after `now_ns`.
-            // So this turn records no operation on the wrong side of the start.
+            // The start of the window is read after the clock. If it is still unknown, it will be
+            // after `now_ns`, so this iteration cannot record an operation on the wrong side of it.
             self.recorder.set_window_from_ns(self.control.window_from_ns());
             if !self.draining && now_ns >= self.control.stop_ns() {
                 self.begin_drain(now_ns);
@@ -300,8 +303,8 @@ impl<W: World> Worker<W> {
         self.end
     }
 
-    /// Sleeps until data is readable or work is due. A response without a follow-up and with the
-    /// kernel's time does not justify its own wake-up if one is due soon.
+    /// Sleeps until data is readable or work is due. If work is due soon, a response does not wake
+    /// the worker, provided that no response has a follow-up and the kernel reports arrival times.
     fn wait(&mut self) -> io::Result<usize> {
         let now_ns = self.world.now_ns();
         let wake_ns = self.wake_ns(now_ns);
@@ -313,8 +316,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns true if responses may wait in their sockets, because the loop soon turns without
-    /// them.
+    /// Returns true if responses may wait in their sockets, because the next iteration is soon
+    /// anyway.
     #[inline]
     fn may_rest(&self) -> bool {
         self.sockets.are_timed
@@ -325,7 +328,7 @@ impl<W: World> Worker<W> {
             && self.may_send()
     }
 
-    /// Returns the time at which the loop must turn again even if nothing is readable.
+    /// Returns the time at which the next iteration must begin even if no data is readable.
     fn wake_ns(&self, now_ns: u64) -> u64 {
         let mut wake_ns = self.recorder.end_ns().min(now_ns + SLEEP_MAX_NS);
         if let Some(due_ns) = self.in_flight.wake_ns() {
@@ -358,7 +361,8 @@ impl<W: World> Worker<W> {
             && self.in_flight.has_room()
     }
 
-    /// Returns the due time of the next operation; `None` for a closed loop with every slot in use.
+    /// Returns the due time of the next operation. `None` for a closed loop in which every slot is
+    /// in use.
     #[inline]
     fn due_ns(&self) -> Option<u64> {
         match &self.source {
@@ -383,7 +387,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Begins the drain: nothing becomes due from now on.
+    /// Begins the drain. From now on, no operation becomes due.
     fn begin_drain(&mut self, now_ns: u64) {
         self.draining = true;
         self.note_gauges();
@@ -391,8 +395,8 @@ impl<W: World> Worker<W> {
         self.recorder.cut_for_drain(&mut self.world, stop_ns);
     }
 
-    /// Returns true if there are, or will be, operations to send. It gives up operations that were
-    /// due before the stop and could not be sent during the drain.
+    /// Returns true if there are, or will be, operations to send. The function gives up operations
+    /// that were due before the stop and could not be sent during the drain.
     #[inline]
     fn owes(&mut self, now_ns: u64) -> bool {
         if self.number >= self.number_end {
@@ -407,8 +411,8 @@ impl<W: World> Worker<W> {
         }
         let in_time = now_ns < self.control.sends_until_ns();
         if !in_time {
-            // The send comes before the counting, which takes a while. A send that failed after the
-            // counting would be recorded too early.
+            // The remaining requests are sent before the unsent operations are counted, which takes
+            // a while. A failure of the send would otherwise be recorded with too early a time.
             self.send_rest(now_ns);
             self.leave_unsent(now_ns, stop_ns);
         }
@@ -422,15 +426,15 @@ impl<W: World> Worker<W> {
         client.counts[ClientCount::Connections] = self.open_count as u64;
     }
 
-    /// Returns the ledger, if one is kept and the operation is a write.
+    /// Returns the ledger, if the worker has one and the operation is a write.
     #[inline]
     fn ledger_for(&mut self, operation: &Operation) -> Option<&mut LedgerPart> {
         let is_write = self.facts.kinds[usize::from(operation.kind)].is_write;
         self.ledger.as_mut().filter(|_| is_write)
     }
 
-    /// Records that an operation was sent, in the ledger if it is a write: from now on it may be
-    /// applied.
+    /// Records in the ledger that a write was sent. From now on it may be applied. Other operations
+    /// are ignored.
     #[inline]
     fn write_down_sent(&mut self, operation: &Operation, now_ns: u64) {
         if let Some(history) = &mut self.history {
@@ -442,8 +446,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Records in the ledger that a write was acknowledged, and the time by which it was done, if
-    /// known.
+    /// Records in the ledger that a write was acknowledged, and the time at which this was known,
+    /// if there is one.
     #[inline]
     fn write_down_acknowledged(&mut self, operation: &Operation, done_ns: Option<u64>) {
         if let Some(ledger) = self.ledger_for(operation) {

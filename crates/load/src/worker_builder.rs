@@ -1,5 +1,5 @@
 //! Builds a worker with all its memory. After the start line, only buffers grow, for frames that
-//! are larger than the workload announced.
+//! are larger than the workload has announced.
 
 use crate::config::Config;
 use crate::connect;
@@ -22,11 +22,12 @@ use std::io;
 use std::iter::repeat_with;
 use std::sync::Arc;
 
-/// Sizes of a worker's limited resources, beyond the needs of its operations.
+/// Sizes of a worker's limited resources that its operations do not determine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub buffers: Buffers,
-    /// Number of streams beyond the in-flight limit, for operations that timed out.
+    /// Number of streams in addition to the in-flight limit. They are for operations that timed
+    /// out.
     pub orphans: usize,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct Shared {
     pub templates: Arc<[Template]>,
 }
 
-/// Builds worker number `index` of this client on `links`, which are ordered by node.
+/// Builds worker number `index` of this client. `links` are its connections, ordered by node.
 pub(crate) fn build<W: World>(
     (config, shared): (&Config, &Shared),
     index: usize,
@@ -117,13 +118,14 @@ pub(crate) fn build<W: World>(
     Ok(worker)
 }
 
-/// Returns the number of worker `index` among the workers of all clients, and their count.
+/// Returns the number of worker `index` among the workers of all clients, and the number of all
+/// workers.
 fn number_among_all(config: &Config, index: usize) -> (u64, u64) {
     let number = (config.others.before + index) as u64;
     (number, config.workers_of_all() as u64)
 }
 
-/// Returns memory for successive connections, with segments if the version has them.
+/// Returns memory for successive connections, with a segment layer if the protocol version has one.
 fn memory(config: &Config, sizes: Sizes, frame_bytes_max: usize) -> impl Iterator<Item = Memory> {
     let (version, compression) = (config.access.version, config.access.compression);
     let segments = version.has_segments().then(|| Segments::new(compression));
@@ -141,7 +143,8 @@ fn courses_with_room(facts: &Facts, count: usize) -> Vec<OperationState> {
     repeat_with(course).take(count).collect()
 }
 
-/// Returns the worker's share of the operations in flight; the first workers share the remainder.
+/// Returns the worker's share of the operations in flight. The remainder is divided among the first
+/// workers.
 fn in_flight_share(config: &Config, index: u64, workers: u64) -> u32 {
     let all = config.in_flight();
     let rest = u64::from(all) % workers;
@@ -191,12 +194,12 @@ fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
     }
 }
 
-/// Returns the part of the ledger that worker number `index` writes, if a ledger is kept.
+/// Returns the part of the ledger that worker number `index` writes, if the run records a ledger.
 fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> {
     if config.keeps == LedgerMode::Nothing {
         return None;
     }
-    // If the number of operations is unknown, allocate the first chunk now and the others on
+    // If the number of operations is unknown, the first chunk is allocated now and the others on
     // demand.
     let expected = config.limit.operations().map_or(1, |count| count.div_ceil(workers));
     let first = config.first_operation + index;
@@ -209,7 +212,7 @@ fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> 
     })
 }
 
-/// Returns the part of the history that worker number `index` writes, if a history is kept.
+/// Returns the part of the history that worker number `index` writes, if the run records a history.
 fn history_part(config: &Config, index: u64, workers: u64) -> Option<HistoryPart> {
     let first = config.first_operation + index;
     let operations_max = HISTORY_OPERATIONS_MAX / workers;

@@ -1,9 +1,9 @@
 //! The worker's interface to the outside: the time, the readiness of sockets, reopened connections,
-//! and parts to write to.
+//! and empty parts.
 //!
 //! It is a trait, so that the same loop runs against sockets ([`Net`]) and against a scripted
-//! server with a simulated clock (`crate::sim`). The compiler calls it by its static type, and
-//! inlines it. The program has one world, and the other does not slow it down.
+//! server with a simulated clock (`crate::sim`). The calls have static types and are inlined. The
+//! program contains only one implementation, so the simulation does not slow it down.
 //!
 //! Invariant: [`World::now_ns`] never decreases.
 
@@ -21,18 +21,18 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 
-/// Number of readiness reports taken per wait.
+/// Maximum number of readiness reports that one wait returns.
 const EVENTS_MAX: usize = 64;
 
-/// Outside world of a worker; see the module.
+/// Outside world of a worker. See the module documentation.
 pub(crate) trait World {
-    /// The worker's end of a connection; it never blocks.
+    /// The worker's end of a connection, which never blocks.
     type Stream: Read + Write + TimedReader;
 
-    /// Returns the monotonic clock, ns.
+    /// Returns the time of the monotonic clock, in ns.
     fn now_ns(&self) -> u64;
 
-    /// Returns the worker's use of its core since the last call.
+    /// Returns the CPU time and the waiting time of the worker since the last call.
     fn own_time(&mut self) -> OwnTime;
 
     /// Sleeps until a connection is ready, for at most `sleep_ns`. Returns the number of ready
@@ -43,26 +43,27 @@ pub(crate) trait World {
     /// connections.
     fn rest(&mut self, until_ns: u64) -> io::Result<usize>;
 
-    /// Returns one of the reports that the last wait or rest found.
+    /// Returns one of the readiness reports that the last wait or rest found.
     fn ready(&self, at: usize) -> Ready;
 
-    /// Sets the events of connection number `index` to wait for.
+    /// Sets the events to wait for on connection number `index`.
     fn watch(&mut self, stream: &Self::Stream, index: u16, watch: Watch) -> io::Result<()>;
 
-    /// Tells an observer that a request of operation `number` is being encoded, or cannot be.
+    /// Informs an observer that a request of operation `number` is being encoded, or cannot be
+    /// encoded.
     #[inline]
     fn encoded(&mut self, _connection: u16, _stream: u16, _number: u64) {}
 
-    /// Starts to reopen connection number `index`, which takes a while.
+    /// Starts to reopen connection number `index`, without waiting for the result.
     fn reopen(&mut self, index: u16);
 
-    /// Returns a connection that is open again, with its number.
+    /// Returns a connection that has been reopened, with its number.
     fn reopened(&mut self) -> Option<(u16, Link<Self::Stream>)>;
 
-    /// Returns an empty part. If `waits` is true, waits until there is one.
+    /// Returns an empty part. If `waits` is true, waits until one is available.
     fn empty_part(&mut self, waits: bool) -> Option<Box<Part>>;
 
-    /// Takes a completed part.
+    /// Passes on a completed part.
     fn hand_over(&mut self, part: Box<Part>);
 }
 
@@ -70,8 +71,8 @@ pub(crate) trait World {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OwnTime {
     pub cpu_ns: u64,
-    /// Time in which the worker could have run but had no CPU. `None` if the kernel does not count
-    /// it.
+    /// Time in which the worker was runnable but had no CPU, in ns. `None` if the kernel does not
+    /// measure it.
     pub wait_ns: Option<u64>,
 }
 
@@ -79,7 +80,7 @@ pub(crate) struct OwnTime {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub index: u16,
-    /// Responses, the end of the connection or an error.
+    /// True if a response, the end of the connection or an error can be read.
     pub reads: bool,
     pub writes: bool,
 }
@@ -87,15 +88,15 @@ pub(crate) struct Ready {
 /// Events to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Watch {
-    /// Responses, on a connection that was not watched before.
+    /// Responses, on a connection that is not watched yet.
     First,
-    /// Responses can be read.
+    /// Only responses.
     Reads,
-    /// Responses, and room to write.
+    /// Responses, and free space for writing.
     ReadsAndWrites,
 }
 
-/// World with sockets, an epoll, reconnecting threads, and channels to the collector.
+/// World with sockets, an epoll instance, reconnecting threads, and channels to the collector.
 pub(crate) struct Net {
     poller: Poller,
     ready: Vec<Ready>,
@@ -106,10 +107,10 @@ pub(crate) struct Net {
     waits: Option<Waits>,
 }
 
-/// Connection that is open again, with its number.
+/// Connection that has been reopened, with its number.
 type ReopenedLink = (u16, Link);
 
-/// The worker's ends of the circulation of parts.
+/// The worker's ends of the channels on which parts circulate.
 pub(crate) struct Parts {
     pub full: SyncSender<Box<Part>>,
     pub empty: Receiver<Box<Part>>,
@@ -148,7 +149,7 @@ impl World for Net {
         clock::now_ns()
     }
 
-    /// Runs on the worker's own thread, because the clocks belong to that thread.
+    /// This must run on the worker's own thread, because the clocks belong to that thread.
     fn own_time(&mut self) -> OwnTime {
         let cpu_ns = clock::thread_cpu_ns();
         let before_ns = std::mem::replace(&mut self.cpu_before_ns, cpu_ns);
@@ -174,8 +175,8 @@ impl World for Net {
         Ok(self.ready.len())
     }
 
-    /// This sets no timer that a response would have to cancel, and responses do not wake the
-    /// worker.
+    /// This sleep does not set a timer that a response would have to cancel, and responses do not
+    /// wake the worker.
     #[inline]
     fn rest(&mut self, until_ns: u64) -> io::Result<usize> {
         clock::sleep_until(until_ns);
@@ -216,7 +217,7 @@ impl World for Net {
         }
     }
 
-    /// This fails only if the collector has ended, and then the part is not needed.
+    /// Sending fails only if the collector has ended, and the part is not needed then.
     fn hand_over(&mut self, part: Box<Part>) {
         let _ = self.parts.full.send(part);
     }

@@ -1,4 +1,4 @@
-//! The workers of a run from the caller's side: starts them, and joins them at the end.
+//! The caller's view of a run's workers. It starts them, and joins them at the end.
 
 use crate::config::{Config, FirstError, LoadError, Summary};
 use crate::connect::Reconnector;
@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A worker's place in the run.
+/// Setup of one worker of the run.
 pub(crate) struct WorkerSetup {
     pub index: usize,
     pub shared: Shared,
@@ -26,23 +26,24 @@ pub(crate) struct WorkerSetup {
     pub finished: Arc<AtomicBool>,
 }
 
-/// Workers from the caller's side.
+/// The caller's handles of the workers.
 pub(crate) struct Workers {
     pub empties: Vec<Sender<Box<Part>>>,
-    /// Handles of the threads; empty once they were joined.
+    /// Handles of the threads. The list is empty once they are joined.
     pub handles: Vec<JoinHandle<std::io::Result<WorkerEnd>>>,
-    /// Channels on which the workers wait for the start line. Dropping a channel ends its worker.
+    /// Channels on which the workers wait for the start line. If a channel is dropped, its worker
+    /// ends.
     pub lines: Vec<SyncSender<u64>>,
     pub parts: Receiver<Box<Part>>,
-    /// Tells reconnectors that the run has finished.
+    /// Informs reconnectors that the run has finished.
     pub finished: Arc<AtomicBool>,
-    /// Parts of the summary that are known from the start.
+    /// Fields of the summary that are known from the start.
     pub summary: Summary,
     /// Names of the nodes.
     pub nodes: Vec<String>,
     pub keeps_ledger: bool,
-    /// Number of workers of all clients that share the load, and number of those with lower
-    /// numbers.
+    /// Number of workers of all clients that share the load, and number of workers with lower
+    /// numbers than those of this client.
     pub step: u64,
     pub before: u64,
 }
@@ -143,10 +144,10 @@ impl Workers {
     }
 }
 
-/// Time before the start line that a worker spends spinning, so that it begins on time.
+/// Time before the start line in which a worker spins, in ns, so that it begins on time.
 const SPINS_NS: u64 = clock::MILLISECOND_NS;
 
-/// Sleeps until the start line is near.
+/// Sleeps until shortly before the start line.
 fn come_near(start_ns: u64) {
     let ahead_ns = start_ns.saturating_sub(clock::now_ns());
     if ahead_ns > 2 * SPINS_NS {

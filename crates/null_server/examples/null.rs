@@ -6,11 +6,12 @@
 //! cargo run --release -p null_server --example null -- blast [seconds] [in flight] [spin]
 //! cargo run --release -p null_server --example null -- late [µs]
 //! ```
-//! `serve` prints each second how many requests it has received and, for one of the given rates,
-//! how far they lag behind an even spacing. `blast` sends ready-made EXECUTE frames of about 300
-//! bytes on one connection, client on CPU 0 and server on CPU 1. It only counts the bytes of the
-//! answers: this is the lower bound of a client's cost, and shows the server's capacity. `late`
-//! measures how much later than the requested fixed latency an answer arrives.
+//! Each second, `serve` prints how many requests it has received. For each given rate, it also
+//! prints how far the requests lag behind an even spacing. `blast` sends ready-made EXECUTE frames
+//! of about 300 bytes on one connection, with the client on CPU 0 and the server on CPU 1. It only
+//! counts the bytes of the answers, so its cost is the lower bound of a client's cost, and its rate
+//! shows the server's capacity. `late` measures how much later than the requested fixed latency an
+//! answer arrives.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result, bail, ensure};
@@ -25,7 +26,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 use target_spec::{Latency, NullSpec};
 
-/// Bytes of a VOID answer.
+/// Number of bytes of a VOID answer.
 const VOID_BYTES: usize = 13;
 
 fn main() -> Result<()> {
@@ -59,7 +60,8 @@ fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
         cpus,
         ..NullSpec::default()
     };
-    // A second of the highest rate. If the channel overflows, the second has no figures.
+    // The capacity is a second of the highest rate. If the channel overflows, no figures are
+    // printed for that second.
     let (to, arrivals) = sync_channel(1 << 17);
     let server = if rates.is_empty() {
         NullServer::start(&spec)?
@@ -67,7 +69,7 @@ fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
         NullServer::start_noting(&spec, to)?
     };
     println!("null target on {}", server.address());
-    // Prints lines each second, for `cargo xtask peers`, and stops when the reader has ended.
+    // Prints lines each second, for `cargo xtask peers`. Stops when the reader has ended.
     while writeln!(std::io::stdout(), "executes {}", server.counts().executes()).is_ok() {
         clock::sleep(Duration::from_secs(1));
         let second: Vec<Arrival> = arrivals.try_iter().collect();
@@ -93,7 +95,7 @@ fn pin(cpu: usize) -> Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// Connects, creates standard1 and returns an EXECUTE frame that writes a row of it.
+/// Connects, creates the table standard1 and returns an EXECUTE frame that writes a row of it.
 fn prepare(server: &NullServer) -> Result<(TcpStream, Vec<u8>)> {
     let mut socket = TcpStream::connect(server.address())?;
     socket.set_nodelay(true)?;

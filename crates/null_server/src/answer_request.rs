@@ -1,8 +1,10 @@
-//! Answers each request: the fast path for prepared statements, the slow path for the rest.
+//! Answers requests. Prepared statements take the fast path, and all other requests take the slow
+//! path.
 //!
 //! There is one [`Engine`] per event loop and one [`Peer`] per connection. The effects of
-//! statements are in `operations`. The answer to bytes that are not CQL is a PROTOCOL_ERROR that
-//! ends the connection. Valid CQL that cannot be executed gets the same error as in Cassandra.
+//! statements are in `operations`. The answer to bytes that are not CQL is a PROTOCOL_ERROR, after
+//! which the connection ends. Valid CQL that cannot be executed gets the same error as in
+//! Cassandra.
 
 use super::catalog::{ID_BYTES, Shared};
 use super::errors::{append_refusal, refuse};
@@ -17,20 +19,22 @@ use cql::response::{ErrorCode, ErrorDetail};
 use std::sync::Arc;
 use target_spec::{NullSpec, Reads};
 
-/// Authenticator of a server that requires a password. Drivers know it by this name.
+/// Class name of the authenticator, by which drivers recognize that a password is required.
 const AUTHENTICATOR: &str = "org.apache.cassandra.auth.PasswordAuthenticator";
-/// Maximum body after decompression, the same as for an uncompressed frame.
+/// Maximum size of a body after decompression in bytes. It is the same as for an uncompressed
+/// frame.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Offset of the parameters' flags in the body of an EXECUTE: after the id and the consistency.
+/// Offset of the parameters' flags in the body of an EXECUTE. The id and the consistency come
+/// before them.
 const EXECUTE_FLAGS_OFFSET: usize = 2 + ID_BYTES + 2;
 /// Flag that requests rows without a description of their columns.
 const SKIP_METADATA: u8 = 0x02;
 
-/// A server's state of a connection.
+/// State that a server keeps for a connection.
 #[derive(Debug, Default)]
 pub struct Peer {
     phase: Phase,
-    /// The keyspace in use. Empty if there is none.
+    /// The keyspace in use. The text is empty if no keyspace is in use.
     pub(super) keyspace: String,
     /// Requested compression.
     compression: Option<Compression>,
@@ -52,7 +56,7 @@ enum Phase {
 pub enum Verdict {
     /// The request was answered.
     Answered,
-    /// The connection got an error and will end.
+    /// The client got an error, and the connection will end.
     Refused,
 }
 
@@ -65,19 +69,19 @@ pub struct Engine {
     pub(super) reads: Reads,
     token: Option<Vec<u8>>,
     pub(super) refusals: Refusals,
-    /// Effects by the id of a prepared statement.
+    /// Effects of prepared statements, by their ids.
     pub(super) table: PreparedTable,
-    /// Effects by the hash of an unprepared text and the keyspace in use.
+    /// Effects of unprepared texts, by the hash of the text and the keyspace in use.
     pub(super) texts: PreparedTable,
     /// Number of schema changes at the time when `table` was filled.
     changes: u64,
-    /// Work space for decompressed bodies, and for compressing answers.
+    /// Buffer for decompressed bodies, and for compressing answers.
     body: Vec<u8>,
     compressed: Vec<u8>,
 }
 
 impl Engine {
-    /// Returns an engine for `spec`, whose values were checked.
+    /// Returns an engine for `spec`, whose values must have been checked.
     pub fn new(spec: &NullSpec, shared: Arc<Shared>) -> Result<Engine, String> {
         let token = |(user, password): &(String, String)| request::sasl_plain(user, password);
         Ok(Engine {
@@ -94,7 +98,8 @@ impl Engine {
         })
     }
 
-    /// Drops ready-made answers if the schema has changed. The loop calls it once per batch.
+    /// Drops ready-made answers if the schema has changed. The event loop calls this once per
+    /// batch.
     pub fn refresh(&mut self) {
         let changes = self.shared.changes();
         if changes != self.changes {
@@ -104,7 +109,7 @@ impl Engine {
         }
     }
 
-    /// Appends the answer to the request `header`, `body`.
+    /// Appends the answer to the request with this header and body.
     #[inline]
     pub fn answer(
         &mut self,
@@ -123,8 +128,8 @@ impl Engine {
         self.answer_any(peer, header, body, out)
     }
 
-    /// The fast path: the statement is known to this loop and its answer is ready-made. Returns
-    /// false, and does nothing, if it is not.
+    /// Takes the fast path, if this loop knows the statement and its answer is ready-made.
+    /// Otherwise returns false and does nothing.
     #[inline]
     fn execute_ready(&mut self, peer: &Peer, stream: i16, body: &[u8], out: &mut Vec<u8>) -> bool {
         if peer.phase != Phase::Ready {
@@ -169,7 +174,7 @@ impl Engine {
             Ok(request) => self.answer_request(peer, header.stream, request, out),
             Err(error) => refuse(out, header.stream, &error.to_string()),
         };
-        // The answer to STARTUP itself is not compressed yet.
+        // The answer to STARTUP itself is not compressed.
         if let Some(compression) = peer.compression
             && was_compressed
         {

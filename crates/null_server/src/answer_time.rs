@@ -1,13 +1,14 @@
-//! Computes when an answer may leave, from the latency and the stalls of a null server.
+//! Computes when an answer may be sent, from the latency and the stalls of a null server.
 //!
-//! This is pure arithmetic on monotonic nanoseconds from the event loop, so it can be tested
-//! without waiting. An answer is never released early. The delay after its time depends on the loop
-//! (see `event_loop`).
+//! The module only computes with the monotonic time of the event loop in nanoseconds, so it can be
+//! tested without waiting. An answer is never sent early. By how much it is late depends on the
+//! loop (see `event_loop`).
 
 use target_spec::{Drift, Latency, Stall};
 
-/// The periods in which a server freezes: for `length` from each whole multiple of `every` after
-/// the origin. The first freeze begins one `every` after the origin, so that a client can connect.
+/// The periods in which a server stalls. A stall begins at each whole multiple of `every` after the
+/// origin, and lasts for `length`. The first stall begins one `every` after the origin, so that a
+/// client can connect.
 #[derive(Clone, Copy, Debug)]
 pub struct Stalls {
     origin_ns: u64,
@@ -16,8 +17,8 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// Returns the stalls of `stall`, counted from `origin_ns`. The caller has checked that 0 <
-    /// length < every.
+    /// Returns the stalls of `stall`, counted from `origin_ns`. The caller must have checked that 0
+    /// < length < every.
     pub fn new(stall: &Stall, origin_ns: u64) -> Stalls {
         Stalls {
             origin_ns,
@@ -26,7 +27,7 @@ impl Stalls {
         }
     }
 
-    /// Returns the first time at or after `at_ns` that is outside every freeze. The result is
+    /// Returns the first time at or after `at_ns` that is outside of every stall. The result is
     /// monotone in `at_ns`.
     pub fn release_ns(&self, at_ns: u64) -> u64 {
         let since = at_ns.saturating_sub(self.origin_ns);
@@ -39,10 +40,10 @@ impl Stalls {
     }
 }
 
-/// A single server with one queue, first come first served. An answer is ready one service time
-/// after the arrival of its request, or after the previous answer was ready, whichever is later. A
-/// load below the capacity waits only in bursts. With a load above it, the waiting time increases
-/// continuously.
+/// A single server with one queue, in which the first request is served first. An answer is ready
+/// one service time after the arrival of its request, or after the previous answer was ready,
+/// whichever is later. With a load below the capacity, requests wait only in bursts. With a load
+/// above it, the waiting time increases continuously.
 #[derive(Clone, Copy, Debug)]
 pub struct Serving {
     service_ns: f64,
@@ -52,7 +53,8 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Returns a server for `capacity_per_s` answers per second. The drift begins at `origin_ns`.
+    /// Returns a server for `capacity_per_s` answers per second. The drift of the capacity begins
+    /// at `origin_ns`.
     pub fn new(capacity_per_s: f64, drift: Option<Drift>, origin_ns: u64) -> Serving {
         Serving {
             service_ns: 1e9 / capacity_per_s,
@@ -63,7 +65,7 @@ impl Serving {
     }
 
     /// Returns the time at which the answer to the next request is ready. The request arrived at
-    /// `arrival_ns`. A double distinguishes nanoseconds since the origin for a hundred days.
+    /// `arrival_ns`. For a hundred days after the origin, the double is accurate to the nanosecond.
     pub fn ready_ns(&mut self, arrival_ns: u64) -> u64 {
         let since = arrival_ns.saturating_sub(self.origin_ns) as f64;
         let begun_ns = self.free_ns.max(since);
@@ -71,7 +73,7 @@ impl Serving {
         self.origin_ns + self.free_ns as u64
     }
 
-    /// Returns the share of the capacity that is available this time after the origin.
+    /// Returns the share of the capacity that is available at this time after the origin.
     fn share(&self, since_ns: f64) -> f64 {
         self.drift.map_or(1.0, |drift| {
             let gone = (since_ns / drift.over.as_nanos() as f64).min(1.0);
@@ -80,7 +82,7 @@ impl Serving {
     }
 }
 
-/// Draws latencies. Deterministic: the same seed gives the same sequence.
+/// Draws latencies. It is deterministic: the same seed yields the same sequence.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     latency: Latency,
@@ -96,7 +98,7 @@ impl Sampler {
         }
     }
 
-    /// Returns the next latency, ns.
+    /// Returns the next latency, in ns.
     pub fn next_ns(&mut self) -> u64 {
         match self.latency {
             Latency::None => 0,
@@ -104,8 +106,8 @@ impl Sampler {
             Latency::Uniform { from_ns, to_ns } => {
                 from_ns + (self.next_fraction() * (to_ns - from_ns) as f64) as u64
             }
-            // The inverse of the distribution function. 1 - u is never 0, so the logarithm is
-            // finite, and the largest draw is about 37 means.
+            // This is the inverse of the distribution function. 1 - u is never 0, so the logarithm
+            // is finite, and the largest draw is about 37 times the mean.
             Latency::Exponential { mean_ns } => {
                 (-(1.0 - self.next_fraction()).ln() * mean_ns as f64) as u64
             }
@@ -167,8 +169,7 @@ mod tests {
     #[test]
     fn a_capacity_serves_one_request_after_the_other() {
         let mut serving = Serving::new(1000.0, None, 5000 * MS);
-        // Three simultaneous requests wait for each other. A request to an idle server does not
-        // wait.
+        // Simultaneous requests wait for each other. A request to an idle server does not wait.
         for (at_us, ready_us) in [
             (0, 1000),
             (0, 2000),
@@ -181,7 +182,7 @@ mod tests {
         }
     }
 
-    /// 1 % above the capacity for ten seconds leaves a tenth of a second of work.
+    /// A load of 1 % above the capacity for ten seconds leaves a tenth of a second of work.
     #[test]
     fn requests_beyond_the_capacity_wait_longer_and_longer() {
         let mut serving = Serving::new(1000.0, None, 0);

@@ -1,7 +1,8 @@
-//! The state of a null server: the keyspaces and tables created on it, and the prepared texts.
+//! The state of a null server. It contains the keyspaces and tables that were created on it, and
+//! the prepared texts.
 //!
-//! All event loops share it behind a lock. An EXECUTE does not take the lock if the loop has seen
-//! its statement since the last schema change.
+//! All event loops share it behind a lock. An EXECUTE does not take the lock if the loop has
+//! executed its statement since the last schema change.
 
 use super::definition::{ColumnDefinition, CreateKeyspace, CreateTable};
 use super::statement::{Statement, TableName};
@@ -13,11 +14,12 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Length of a statement's id. Cassandra's is an MD5 sum of the same length.
+/// Length of a statement's id in bytes. Cassandra's id is an MD5 sum of the same length.
 pub const ID_BYTES: usize = 16;
-/// Maximum number of statements. A client that prepares more leaks them.
+/// Maximum number of prepared statements. A client that prepares more has a leak.
 const STATEMENTS_MAX: usize = 65_536;
-/// Maximum number of keyspaces, and of tables in each. This is far more than Cassandra can handle.
+/// Maximum number of keyspaces, and of tables in each keyspace. This is far more than Cassandra can
+/// handle.
 const TABLES_MAX: usize = 10_000;
 
 /// State shared by all event loops of a server.
@@ -39,13 +41,14 @@ impl Shared {
         }
     }
 
-    /// Locks the catalog. A panic elsewhere leaves it consistent: every change is a single insert
-    /// or removal.
+    /// Locks the catalog. A panic while it is locked leaves it consistent, since every change is a
+    /// single insert or removal.
     pub fn catalog(&self) -> MutexGuard<'_, Catalog> {
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of schema changes. Data derived before the last change is outdated.
+    /// Returns the number of schema changes. Data that was derived from an earlier state is
+    /// outdated.
     pub fn changes(&self) -> u64 {
         self.changes.load(Acquire)
     }
@@ -74,10 +77,10 @@ pub struct Catalog {
     changes: u64,
 }
 
-/// A prepared text, and the keyspace in use at the time.
+/// A prepared text, with the keyspace that was in use when it was prepared.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// Empty if no keyspace was in use.
+    /// Name of the keyspace. It is empty if no keyspace was in use.
     pub keyspace: String,
     /// Text of the statement.
     pub cql: String,
@@ -92,7 +95,7 @@ pub struct Keyspace {
     pub replication: Vec<(String, String)>,
     /// True if writes go to the commit log.
     pub durable_writes: bool,
-    /// Its tables by name.
+    /// Tables of the keyspace, by name.
     pub tables: BTreeMap<String, Table>,
 }
 
@@ -118,8 +121,8 @@ pub struct Table {
     pub name: String,
     /// Id of the table.
     pub id: [u8; 16],
-    /// Columns in the order of `SELECT *`: partition key, clustering, static, then the others by
-    /// name.
+    /// Columns in the order of `SELECT *`: partition key, clustering columns, static columns, and
+    /// then the others by name.
     pub columns: Vec<Column>,
 }
 
@@ -132,9 +135,9 @@ pub struct Column {
     pub type_text: String,
     /// Type of the column.
     pub typ: CqlType,
-    /// Role in the primary key.
+    /// Role of the column in the primary key.
     pub kind: ColumnKind,
-    /// Position among the columns of its kind, for key columns. -1 for others.
+    /// Position of a key column among the columns of its kind. -1 for other columns.
     pub position: i32,
     /// True for a clustering column in descending order.
     pub descending: bool,
@@ -160,7 +163,7 @@ pub enum Refusal {
     Exists {
         /// The keyspace.
         keyspace: String,
-        /// The table. Empty if the keyspace itself exists.
+        /// Name of the table. It is empty if the keyspace itself exists.
         table: String,
     },
     /// The change is not possible, for this reason.
@@ -173,7 +176,7 @@ impl Catalog {
         self.keyspaces.values()
     }
 
-    /// Returns the table that `name` denotes on a connection that uses `in_use`.
+    /// Returns the table to which `name` refers on a connection that uses the keyspace `in_use`.
     pub fn table(&self, name: &TableName, in_use: &str) -> Option<&Table> {
         let keyspace = name.keyspace.as_deref().unwrap_or(in_use);
         self.keyspaces.get(keyspace)?.tables.get(&name.table)
@@ -184,7 +187,7 @@ impl Catalog {
         self.changes
     }
 
-    /// Stores a text. `None` if too many are stored.
+    /// Stores a text and returns its id. Returns `None` if too many texts are stored.
     pub fn prepare(&mut self, text: Text) -> Option<[u8; ID_BYTES]> {
         let id = text_id(&text.keyspace, &text.cql);
         if self.statements.len() >= STATEMENTS_MAX && !self.statements.contains_key(&id) {
@@ -270,8 +273,8 @@ impl Catalog {
                  none"
             )));
         }
-        // A workload may be for a keyspace that already exists in its own cluster, so no statement
-        // creates it here.
+        // A workload may use a keyspace that already exists in the original cluster, so it does not
+        // create the keyspace here. The table creates the missing keyspace.
         let keyspace = self
             .keyspaces
             .entry(keyspace_name.to_owned())
@@ -372,7 +375,8 @@ pub fn text_id(keyspace: &str, cql: &str) -> [u8; ID_BYTES] {
     hash(&[keyspace, cql])
 }
 
-/// Returns a hash of 128 bits over the parts, each followed by a byte that no name contains.
+/// Returns a hash of 128 bits over the parts. After each part comes a byte that does not occur in
+/// names.
 fn hash(parts: &[&str]) -> [u8; ID_BYTES] {
     let mut bytes = Vec::new();
     for part in parts {

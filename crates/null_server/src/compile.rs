@@ -1,4 +1,4 @@
-//! Compiles a parsed statement into its ready-made answers to PREPARE and EXECUTE.
+//! Compiles a parsed statement into ready-made answers to PREPARE and EXECUTE.
 
 use super::catalog::{Catalog, ColumnKind, ID_BYTES, Table};
 use super::pages::Pages;
@@ -19,8 +19,8 @@ pub struct CompiledStatement {
     pub effect: Effect,
 }
 
-/// Compiles `statement` for a connection that uses `in_use`. Fails with a message for the client if
-/// it reads a system table that does not exist here.
+/// Compiles `statement` for a connection that uses the keyspace `in_use`. If the statement reads a
+/// system table that does not exist here, the function fails with a message for the client.
 pub fn compile(
     statement: Statement,
     id: [u8; ID_BYTES],
@@ -91,7 +91,7 @@ fn compile_select(
             .into_iter()
             .map(|(column, typ)| spec(&name, in_use, &column, typ))
             .collect();
-        // Their WHERE clauses compare texts.
+        // The WHERE clauses of system tables compare texts.
         let bind = |marker: &Marker| match &marker.stands_for {
             MarkerType::ListOf(_) => CqlType::List(Box::new(CqlType::Text)),
             MarkerType::Type(typ) => typ.clone(),
@@ -114,7 +114,7 @@ fn compile_select(
         let cells = columns.iter().map(|column| cell(&column.typ, cell_bytes));
         cells.collect()
     };
-    // For a table that was not created here, the columns of `SELECT *` are unknown.
+    // The columns of `SELECT *` are unknown for a table that was not created here.
     let effect = match reads {
         _ if columns.is_empty() => Effect::Read(ready_rows(&columns, &[])),
         Reads::Empty => Effect::Read(ready_rows(&columns, &[])),
@@ -145,7 +145,7 @@ fn result_columns(select: &Select, table: Option<&Table>, in_use: &str) -> Vec<C
     select.selectors.iter().map(|s| spec(&s.name, typ(&s.of))).collect()
 }
 
-/// Returns the type of a column, or blob if the table or the column is unknown.
+/// Returns the type of a column. Returns blob if the table or the column is unknown.
 fn column_type(table: Option<&Table>, name: &str) -> CqlType {
     table
         .and_then(|table| table.columns.iter().find(|column| column.name == name))
@@ -161,7 +161,8 @@ fn spec(table: &TableName, in_use: &str, name: &str, typ: CqlType) -> ColumnSpec
     }
 }
 
-/// The markers of a statement with their types, and the column that each one equals.
+/// The markers of a statement with their types. Each has the column that must equal the marker, if
+/// any.
 #[derive(Default)]
 struct BindColumns {
     specs: Vec<ColumnSpec>,
@@ -201,7 +202,8 @@ fn prepared(
     }
 }
 
-/// Returns the marker of each column of the partition key. Empty if one of them has none.
+/// Returns the marker of each column of the partition key. The list is empty if one of them has no
+/// marker.
 fn partition_key_indexes(key_columns: &[Option<String>], table: Option<&Table>) -> Vec<u16> {
     let columns = table.map_or(&[][..], |table| &table.columns);
     let keys = columns.iter().filter(|column| column.kind == ColumnKind::PartitionKey);
@@ -211,7 +213,8 @@ fn partition_key_indexes(key_columns: &[Option<String>], table: Option<&Table>) 
         .unwrap_or_default()
 }
 
-/// Returns a value of the type: `bytes` long if its length is free, zero if it is fixed.
+/// Returns a value of the type. If its length is variable, it has `bytes` bytes. Otherwise the
+/// value is zero.
 fn cell(typ: &CqlType, bytes: u32) -> Value {
     let count = bytes as usize;
     match typ {
@@ -245,7 +248,7 @@ fn cell(typ: &CqlType, bytes: u32) -> Value {
         CqlType::Set(_) => Value::Set(Vec::new()),
         CqlType::Map(..) => Value::Map(Vec::new()),
         CqlType::Tuple(of) => Value::Tuple(of.iter().map(|_| Value::Null).collect()),
-        // A vector with its stated number of elements could be arbitrarily large.
+        // A vector could be arbitrarily large, since the type states the number of its elements.
         CqlType::Vector(..) => Value::Null,
     }
 }

@@ -1,4 +1,4 @@
-//! A client's connection: its buffers, receiving and sending.
+//! A connection of a client, with its buffers. It receives requests and sends answers.
 
 use super::answer_request::Peer;
 use super::delayed_answers::{ConnectionId, ReleasedData};
@@ -7,47 +7,50 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// Initial room for answers. It is more than an ordinary batch needs: 5 000 acknowledgements, or
-/// 300 rows of standard1. Growing during a run would add latency of the null target, not of the
-/// client.
+/// Initial capacity for answers in bytes. It is more than an ordinary batch needs, which is 5 000
+/// acknowledgements or 300 rows of standard1. If the buffer grew during a run, this would add
+/// latency of the null target that is not latency of the client.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-/// Maximum bytes per `recv`: 800 EXECUTE frames of 300 bytes, more than a client has in flight on a
-/// connection by default. They still fit into a core's second-level cache.
+/// Maximum number of bytes per `recv`. These are 800 EXECUTE frames of 300 bytes, which is more
+/// than a client has in flight on a connection by default. They still fit into a core's
+/// second-level cache.
 const INPUT_BYTES: usize = 256 * 1024;
-/// Limit of unsent bytes. Beyond it, reading from the connection pauses.
+/// Maximum number of unsent bytes. If a connection has more, the server stops reading from it.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Maximum number of answers in the heap. Beyond it, reading pauses. A client that follows the
-/// protocol cannot have more than 32768 requests in flight on a connection.
+/// Maximum number of answers in the heap. If a connection has more, the server stops reading from
+/// it. A client that follows the protocol cannot have more than 32768 requests in flight on a
+/// connection.
 const HELD_ANSWERS_MAX: usize = 65_536;
-/// Generation of a connection that is ending. Waiting answers no longer find it.
+/// Generation of a connection that is ending. Waiting answers can no longer find it.
 pub const ENDED: u32 = 0;
 
 /// A connection of an event loop.
 pub struct Connection {
     /// The non-blocking socket.
     pub socket: OwnedFd,
-    /// Id with which waiting answers find it.
+    /// Id by which waiting answers find the connection.
     pub id: ConnectionId,
     /// State of the engine for this connection.
     pub peer: Peer,
-    /// Received and unanswered bytes: `input[..filled]`, which begins with a header.
+    /// Buffer for received bytes. `input[..filled]` has not been answered yet, and begins with a
+    /// header.
     pub input: Vec<u8>,
-    /// Bytes received into `input`.
+    /// Number of bytes that have been received into `input`.
     pub filled: usize,
-    /// `output[sent..releasable]` may be sent. The rest must wait.
+    /// Buffer for answers. `output[sent..releasable]` may be sent, and the rest must wait.
     pub output: Vec<u8>,
-    /// Number of sent bytes of `output`.
+    /// Number of bytes of `output` that have been sent.
     pub sent: usize,
     /// Number of bytes of `output` that may be sent.
     pub releasable: usize,
     /// Number of answers of this connection in the heap.
     pub held_answers: usize,
-    /// Events that epoll presently watches.
+    /// Events for which epoll currently watches the connection.
     pub interest: EventFlags,
-    /// True if it ends as soon as all releasable bytes have been sent.
+    /// True if the connection ends as soon as all releasable bytes have been sent.
     pub closing: bool,
-    /// True if it will be flushed at the end of the wake-up.
+    /// True if the connection will be flushed at the end of the wake-up.
     pub touched: bool,
 }
 
@@ -60,7 +63,7 @@ impl Connection {
             socket,
             id,
             peer: Peer::default(),
-            // The kernel provides zeroed pages when they are first touched.
+            // The kernel provides zeroed pages only when they are first touched.
             input: vec![0; INPUT_BYTES],
             filled: 0,
             output: Vec::with_capacity(OUTPUT_BYTES),
@@ -109,7 +112,7 @@ impl Connection {
         Ok(count)
     }
 
-    /// Releases waiting bytes or an answer.
+    /// Permits the sending of waiting bytes, or of an answer.
     pub fn release(&mut self, released: ReleasedData<'_>) {
         match released {
             ReleasedData::Held { bytes } => self.releasable += bytes,
@@ -121,7 +124,8 @@ impl Connection {
         }
     }
 
-    /// Limits the output buffer: sent bytes are dropped once they are the larger part.
+    /// Limits the size of the output buffer. Sent bytes are dropped once they are more than half of
+    /// it.
     fn forget_sent(&mut self) {
         if self.sent == self.output.len() {
             self.output.clear();
@@ -135,15 +139,15 @@ impl Connection {
     }
 
     /// Ends the connection once all of the output has been sent. Bytes that still wait are sent
-    /// now, before the error that gives the reason. Answers in the heap are lost.
+    /// without further delay, before the error that gives the reason. Answers in the heap are lost.
     pub fn end(&mut self) {
         self.closing = true;
         self.releasable = self.output.len();
         self.id.generation = ENDED;
     }
 
-    /// Returns the events to watch for: writability while bytes wait, and requests unless too many
-    /// bytes wait.
+    /// Returns the events to watch for. They include writability while bytes can be sent, and
+    /// readability unless too many bytes wait.
     pub fn wanted(&self) -> EventFlags {
         let mut flags = EventFlags::empty();
         if self.releasable > self.sent {

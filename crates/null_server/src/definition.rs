@@ -1,4 +1,4 @@
-//! Parses the parts of CREATE KEYSPACE and CREATE TABLE that a null server stores.
+//! Parses CREATE KEYSPACE and CREATE TABLE, as far as a null server stores their content.
 
 use super::statement::{TableName, skip_if_not_exists, table_name};
 use super::tokens::{Token, TokenReader, split_at_commas};
@@ -10,7 +10,7 @@ use cql::CqlType;
 pub struct CreateKeyspace {
     /// Name of the keyspace.
     pub keyspace: String,
-    /// True if it may already exist.
+    /// True if the keyspace may already exist.
     pub if_not_exists: bool,
     /// The replication map as written.
     pub replication: Vec<(String, String)>,
@@ -23,11 +23,11 @@ pub struct CreateKeyspace {
 pub struct CreateTable {
     /// Name of the table.
     pub table: TableName,
-    /// True if it may already exist.
+    /// True if the table may already exist.
     pub if_not_exists: bool,
-    /// Its columns as written.
+    /// Columns of the table, as written.
     pub columns: Vec<ColumnDefinition>,
-    /// Names of the partition key's columns.
+    /// Names of the columns of the partition key.
     pub partition_key: Vec<String>,
     /// Names of the clustering columns.
     pub clustering: Vec<String>,
@@ -42,9 +42,9 @@ pub struct ColumnDefinition {
     pub name: String,
     /// Type as written.
     pub type_text: String,
-    /// Its type; a user-defined type counts as a blob.
+    /// Type of the column. A user-defined type counts as a blob.
     pub typ: CqlType,
-    /// True if a partition has only one value of the column.
+    /// True if the column has only one value per partition.
     pub is_static: bool,
 }
 
@@ -148,7 +148,7 @@ fn column_definition(item: &mut TokenReader, create: &mut CreateTable) -> Option
     Some(())
 }
 
-/// Returns the names marked DESC in `CLUSTERING ORDER BY (…)`.
+/// Returns the columns that are marked DESC in `CLUSTERING ORDER BY (…)`.
 fn descending(options: &[Token]) -> Vec<String> {
     options
         .windows(2)

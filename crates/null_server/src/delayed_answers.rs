@@ -1,8 +1,9 @@
-//! Delays answers until they are due: the latencies and stalls that a null server adds.
+//! Delays answers until they are due. This produces the latencies and stalls of a null server.
 //!
-//! With one latency for all, answers leave in the order of their requests, and wait in the output
-//! buffer of their connection. With individual latencies, they overtake each other and wait in a
-//! binary heap. A capacity applies first: an answer's latency begins when it is ready.
+//! If all answers have the same latency, they leave in the order of their requests, and wait in the
+//! output buffer of their connection. With individual latencies, they overtake each other and wait
+//! in a binary heap. The capacity of the server applies first. An answer's latency begins when the
+//! answer is ready.
 
 use super::answer_time::{Sampler, Serving, Stalls};
 use super::connection::Connection;
@@ -20,7 +21,7 @@ pub enum Queue {
         serving: Option<Serving>,
         batches: VecDeque<Batch>,
     },
-    /// Each answer has its own latency.
+    /// Each answer has a different latency.
     Overtaking {
         sampler: Sampler,
         stalls: Option<Stalls>,
@@ -30,14 +31,14 @@ pub enum Queue {
     },
 }
 
-/// The next `bytes` that wait on a connection may leave at `due_ns`.
+/// Answers that wait in the output of a connection. The next `bytes` bytes may leave at `due_ns`.
 pub struct Batch {
     due_ns: u64,
     connection: ConnectionId,
     bytes: usize,
 }
 
-/// One answer in the heap. The greatest element is the answer that is due first.
+/// An answer in the heap. The greatest element of the heap is the answer that is due first.
 #[derive(PartialEq, Eq)]
 pub struct DelayedAnswer {
     due_ns: u64,
@@ -58,7 +59,8 @@ impl PartialOrd for DelayedAnswer {
     }
 }
 
-/// A waiting answer. Short responses (VOID has 13 bytes, 20 compressed) need no allocation.
+/// A waiting answer. Short answers do not require an allocation (VOID has 13 bytes, or 20 if it is
+/// compressed).
 #[derive(PartialEq, Eq)]
 enum Answer {
     Short { bytes: [u8; SHORT_BYTES], count: u8 },
@@ -90,7 +92,7 @@ impl Answer {
 
 /// Data that may leave now.
 pub enum ReleasedData<'a> {
-    /// More of the bytes that wait in the connection's output.
+    /// Further bytes that wait in the connection's output.
     Held {
         /// Number of bytes.
         bytes: usize,
@@ -99,7 +101,8 @@ pub enum ReleasedData<'a> {
     Answer(&'a [u8]),
 }
 
-/// A connection's slot, and the generation that distinguishes the connections that used the slot.
+/// Identifies a connection by its slot and its generation. The generation distinguishes connections
+/// that used the same slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionId {
     /// Index among the connections of the loop.
@@ -134,7 +137,7 @@ impl Queue {
         }
     }
 
-    /// Returns the time at which the next answer is due. `None` if none waits.
+    /// Returns the time at which the next answer is due. Returns `None` if no answer waits.
     pub fn next_due_ns(&self) -> Option<u64> {
         match self {
             Queue::AtOnce => None,
@@ -143,7 +146,7 @@ impl Queue {
         }
     }
 
-    /// Passes on every answer that is due, in the order of their times.
+    /// Passes on every answer that is due, in the order of the due times.
     pub fn release(&mut self, now_ns: u64, mut deliver: impl FnMut(ConnectionId, ReleasedData)) {
         match self {
             Queue::AtOnce => {}
@@ -161,8 +164,8 @@ impl Queue {
         }
     }
 
-    /// Takes the answer at the end of `output` if it has its own time. It goes into the heap, or
-    /// into the queue behind earlier answers.
+    /// Takes the answer at the end of `output` if it has a separate due time. The answer goes into
+    /// the heap, or into the queue after earlier answers.
     #[inline]
     pub fn take_answer(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {
@@ -202,7 +205,7 @@ impl Queue {
         }
     }
 
-    /// Decides at what time the answers appended to `connection` since `start` may leave.
+    /// Determines when the answers that were appended to `connection` since `start` may leave.
     pub fn take_batch(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {
             Queue::AtOnce => connection.releasable = connection.output.len(),

@@ -1,5 +1,5 @@
-//! The error answers of a null server: for bytes that are not CQL, for statements that cannot be
-//! executed, and configured errors.
+//! The error answers of a null server. They are for bytes that are not CQL, for statements that
+//! cannot be executed, and for configured errors.
 
 use super::answer_request::Verdict;
 use cql::frame::FrameError;
@@ -7,7 +7,8 @@ use cql::response::{ErrorCode, ErrorDetail};
 use cql::{reply, request};
 
 /// Refuses bytes that are not a request of version 4. A client of another version gets a frame of
-/// version 4 with Cassandra's message. Drivers look for this message, and fall back to version 4.
+/// version 4 with Cassandra's message, because drivers look for this message and then fall back to
+/// version 4.
 pub fn refuse_frame(error: &FrameError, out: &mut Vec<u8>) -> Verdict {
     match error {
         FrameError::Version {
@@ -22,7 +23,7 @@ pub fn refuse_frame(error: &FrameError, out: &mut Vec<u8>) -> Verdict {
     }
 }
 
-/// Answers with a PROTOCOL_ERROR that ends the connection.
+/// Answers with a PROTOCOL_ERROR, after which the connection ends.
 pub fn refuse(out: &mut Vec<u8>, stream: i16, why: &str) -> Verdict {
     reply::error(
         out,
@@ -45,11 +46,11 @@ pub fn invalid(out: &mut Vec<u8>, stream: i16, why: &str) {
     reply::error(out, stream, ErrorCode::Invalid, why, &ErrorDetail::None);
 }
 
-/// Appends the configured error. `body` is the request's body, for the one error that must repeat
-/// the id of its statement.
+/// Appends the configured error. `body` is the body of the request. It is needed for the one error
+/// that repeats the id of its statement.
 #[cold]
 pub fn append_refusal(out: &mut Vec<u8>, stream: i16, code: ErrorCode, body: &[u8]) {
-    // LOCAL_ONE: one replica of one was needed, and none answered.
+    // With LOCAL_ONE, one replica out of one was needed, and none answered.
     let (consistency, write_type) = (0x000A, "SIMPLE");
     let (received, block_for, failures, data_present) = (0, 1, 1, false);
     let detail = match code {

@@ -1,8 +1,10 @@
-//! The event loops of a null server: sockets, buffers and the times at which answers are sent.
+//! The event loops of a null server. They handle sockets, buffers and the times at which answers
+//! are sent.
 //!
-//! Each loop has a thread, with its own epoll, connections and counters; requests share nothing. A
-//! wake-up serves each ready connection with one `recv` and, if answers may leave at once, one
-//! `send`. The first loop also accepts connections and distributes them in turn.
+//! Each loop has a thread with a separate epoll instance, connections and counters, so that
+//! requests share no data. A wake-up serves each ready connection with one `recv` and, if answers
+//! may leave at once, one `send`. The first loop also accepts connections and distributes them in
+//! turn.
 //!
 //! With a latency or a stall, answers wait. With a fixed latency, they leave in the order of their
 //! requests, and wait in the output buffer itself. If they can overtake each other, they wait in a
@@ -30,29 +32,31 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum bytes of a frame, which is Cassandra's own default (`native_transport_max_frame_size`).
+/// Maximum size of a frame in bytes, which is Cassandra's own default
+/// (`native_transport_max_frame_size`).
 const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Maximum number of events per wake-up.
 const EVENTS_MAX: usize = 256;
-/// Event data of the listener and of the wake-up. Connections use their slot number.
+/// Identifies the events of the listener. The next value identifies the wake-up. The events of
+/// connections have their slot number.
 const LISTENER: u64 = u64::MAX;
 const WAKE: u64 = u64::MAX - 1;
 
-/// Handle by which other threads reach an event loop.
+/// Handle through which other threads reach an event loop.
 #[derive(Debug)]
 pub struct EventLoopHandle {
     /// An eventfd that the loop watches.
     pub wake: OwnedFd,
     /// True if the loop must end.
     pub stop: AtomicBool,
-    /// Connections that were assigned to the loop, but that it has not yet taken over.
+    /// Connections that were assigned to the loop, but that the loop has not taken over yet.
     pub accepted: Mutex<Vec<OwnedFd>>,
     /// Counters of the loop.
     pub counts: PublishedCounts,
 }
 
 impl EventLoopHandle {
-    /// Returns a new handle, without any events.
+    /// Returns a new handle that has no pending events.
     pub fn new() -> io::Result<Arc<EventLoopHandle>> {
         Ok(Arc::new(EventLoopHandle {
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
@@ -64,7 +68,7 @@ impl EventLoopHandle {
 
     /// Wakes the loop.
     pub fn knock(&self) {
-        // A full counter (EAGAIN) means that the loop is already about to wake up.
+        // A full counter (EAGAIN) means that the loop is about to wake up anyway.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 }
@@ -97,15 +101,15 @@ impl Acceptor {
                     door.knock();
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
-                // There is nothing more to accept, or no free descriptor. The client then waits in
-                // the backlog.
+                // Either no connection is waiting, or no descriptor is free. In the second case,
+                // the client waits in the backlog.
                 Err(_) => return,
             }
         }
     }
 }
 
-/// One event loop with its own state.
+/// An event loop and its state.
 pub struct EventLoop {
     /// Handle for other threads.
     pub door: Arc<EventLoopHandle>,
@@ -118,12 +122,13 @@ pub struct EventLoop {
     spin: bool,
     connections: Vec<Option<Connection>>,
     generation: u32,
-    /// Slots of connections that have newly released answers.
+    /// Slots of connections for which answers were released during the current wake-up.
     touched: Vec<u32>,
 }
 
 impl EventLoop {
-    /// Creates a loop with its epoll set: the handle, and the listener if it accepts connections.
+    /// Creates a loop with its epoll instance, which watches the handle, and the listener if the
+    /// loop accepts connections.
     pub fn new(
         door: Arc<EventLoopHandle>,
         acceptor: Option<Acceptor>,
@@ -153,7 +158,8 @@ impl EventLoop {
 
     /// Serves until the handle requests the end.
     pub fn run(mut self) {
-        // Only kernels that do not know this option refuse it. Then answers are up to 50 µs later.
+        // The call fails only on kernels that do not have this option. Answers are then up to 50 µs
+        // later.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut room = [MaybeUninit::uninit(); EVENTS_MAX];
         while !self.door.stop.load(Relaxed) {
@@ -161,7 +167,7 @@ impl EventLoop {
             let events: &[Event] = match self.epoll.wait(&mut room, timeout.as_ref()) {
                 Ok(events) => events,
                 Err(Errno::INTR) => &[],
-                // The only remaining cause is a closed or wrong descriptor, which is impossible
+                // The only remaining cause is a closed or wrong descriptor, which cannot occur
                 // here.
                 Err(error) => unreachable!(
                     "epoll_wait on the event loop's own descriptor: \
@@ -181,7 +187,8 @@ impl EventLoop {
         }
     }
 
-    /// Returns the time to sleep until an event arrives or the next answer is due.
+    /// Returns the time until the next answer is due, for which the loop sleeps unless an event
+    /// arrives. Returns 0 with `spin`, and `None` if no answer is queued.
     fn timeout(&self) -> Option<Timespec> {
         let wait_ns = if self.spin {
             0
@@ -244,11 +251,11 @@ impl EventLoop {
                 answer_all(connection, &mut self.engine, &mut self.queue);
                 let executes = self.engine.counts.executes() - before;
                 if let Some((to, at_ns)) = noted.filter(|_| executes > 0) {
-                    // This fails if the channel is full, or its receiver no longer exists.
+                    // Sending fails if the channel is full, or if its receiver no longer exists.
                     let _ = to.try_send(Arrival { at_ns, executes });
                 }
-                // The count comes before the answers leave, so that a client with an answer finds
-                // it counted.
+                // The counters are published before the answers leave, so that they include every
+                // answer that a client has received.
                 self.door.counts.publish(&self.engine.counts);
             }
         }
@@ -333,10 +340,10 @@ fn touch<'a>(
 
 /// Answers every complete frame received on `connection`.
 ///
-/// An EXECUTE frame costs parsing a header, a look-up by the first bytes of the statement's id, and
-/// a copy of 13 bytes. Including both system calls, this takes 0.05 µs in batches of 500 frames of
-/// 236 bytes. It takes 0.24 µs in batches of 128, mostly for the wake-up (the example `null blast`,
-/// on a busy machine).
+/// The cost of an EXECUTE frame is parsing a header, a look-up by the first bytes of the
+/// statement's id, and a copy of 13 bytes. Including both system calls, this takes 0.05 µs in
+/// batches of 500 frames of 236 bytes. It takes 0.24 µs in batches of 128, mostly for the wake-up.
+/// These times were measured by the example `null blast` on a busy machine.
 fn answer_all(connection: &mut Connection, engine: &mut Engine, queue: &mut Queue) {
     let arrival_ns = match queue {
         Queue::AtOnce => 0,
@@ -370,8 +377,8 @@ fn answer_all(connection: &mut Connection, engine: &mut Engine, queue: &mut Queu
     };
     connection.input.copy_within(start..connection.filled, 0);
     connection.filled -= start;
-    // The buffer is full and the frame is incomplete. The buffer grows by the received bytes, not
-    // by the announced length.
+    // The buffer is full and the frame is incomplete. The buffer grows by the number of received
+    // bytes, not to the announced length.
     if needed > connection.input.len() && connection.filled == connection.input.len() {
         let room = cql::frame::room_bytes(connection.filled, needed);
         connection.input.resize(room, 0);

@@ -1,18 +1,18 @@
 //! The only crate that knows how to answer CQL at once without storing anything: the null target.
 //!
 //! It exists to measure the client: the whole cost of a run against it is the cost of the client.
-//! It speaks protocol version 4 on loopback. It remembers the keyspaces and tables that clients
-//! create (so that drivers find their metadata), and prepares any statement. It acknowledges every
-//! write and batch, reports every condition as applied, and answers every read with a canned
-//! result. It can add a known latency, stall periodically, and refuse an exact share of the
-//! operations, so that the measurement itself can be tested against known values.
+//! It uses protocol version 4 on loopback. It stores the keyspaces and tables that clients create
+//! (so that drivers find their metadata), and prepares any statement. It acknowledges every write
+//! and batch, reports every condition as applied, and answers every read with a canned result. It
+//! can add a known latency, stall periodically, and refuse an exact share of the operations, so
+//! that the measurement itself can be tested against known values.
 //!
-//! Invariants: an EXECUTE without latency causes no allocation and no system call of its own (one
-//! `recv` and one `send` per batch of requests). Bytes that are not CQL close only the connection
-//! that sent them. Dropping the [`NullServer`] ends its threads and connections.
+//! Invariants: an EXECUTE without latency does not cause an allocation or a separate system call
+//! (one `recv` and one `send` serve a batch of requests). Bytes that are not CQL close only the
+//! connection that sent them. Dropping the [`NullServer`] ends its threads and connections.
 //!
-//! It is not a Cassandra. It accepts statements without checking them, does not coordinate
-//! requests, does not return written data, and pushes no events.
+//! It differs from Cassandra. It accepts statements without checking them, does not coordinate
+//! requests, does not return written data, and does not push events.
 
 mod answer_request;
 mod answer_time;
@@ -47,7 +47,7 @@ use cql::frame::opcode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use target_spec::{Drift, Latency, NullSpec, Reads};
 
-/// Checks the values of a spec. The error gives the value, the limit and a hint.
+/// Checks the values of a spec. The error contains the value, the limit and a hint.
 fn check(spec: &NullSpec) -> Result<(), String> {
     refused_operations::Refusals::new(&spec.errors)?;
     if let Some(stall) = spec.stall
@@ -100,8 +100,8 @@ fn check_drift(spec: &NullSpec, drift: Drift) -> Result<(), String> {
     })
 }
 
-/// Maximum bytes of a cell. A row of 100 cells of this size still fits into a frame that every
-/// driver accepts (256 MiB).
+/// Maximum size of a cell in bytes. A row of 100 cells of this size still fits into a frame that
+/// every driver accepts (256 MiB).
 const CELL_BYTES_MAX: u32 = 1 << 20;
 
 /// Counters of a null server since its start. They never decrease.
@@ -109,15 +109,15 @@ const CELL_BYTES_MAX: u32 = 1 << 20;
 pub struct NullCounts {
     /// Connections accepted.
     pub connections: u64,
-    /// Connections closed because of bytes that are not CQL version 4.
+    /// Number of connections that were closed because of bytes that are not CQL version 4.
     pub connections_refused: u64,
-    /// Requests, indexed by opcode.
+    /// Number of requests, indexed by opcode.
     pub requests_by_opcode: [u64; OPCODES_COUNT],
-    /// Acknowledged writes, without refused writes.
+    /// Number of acknowledged writes. Refused writes are not included.
     pub writes: u64,
-    /// Answered reads, without refused reads.
+    /// Number of answered reads. Refused reads are not included.
     pub reads: u64,
-    /// Operations answered with an error from [`NullSpec::errors`].
+    /// Number of operations that were answered with an error from [`NullSpec::errors`].
     pub refused: u64,
     /// Bytes received.
     pub bytes_in: u64,
@@ -125,7 +125,7 @@ pub struct NullCounts {
     pub bytes_out: u64,
 }
 
-/// Opcodes of version 4 are below this number.
+/// Upper bound of opcodes. All opcodes of version 4 are below it.
 pub const OPCODES_COUNT: usize = 32;
 
 impl NullCounts {
@@ -153,7 +153,8 @@ impl NullCounts {
     }
 }
 
-/// Counters of one event loop as other threads see them. Only the loop writes, once per batch.
+/// Counters of one event loop that other threads can read. Only the loop writes them, once per
+/// batch.
 #[derive(Debug)]
 struct PublishedCounts([AtomicU64; PUBLISHED_COUNT]);
 

@@ -8,7 +8,7 @@ use super::statement::{Marker, MarkerType};
 use super::tokens::{Token, split_at_commas};
 use cql::CqlType;
 
-/// Words after a name that is then the left side of a relation.
+/// Words that show that the name before them is the left side of a relation.
 const RELATION_WORDS: [&str; 5] = ["in", "contains", "like", "between", "is"];
 
 /// Returns the markers of any statement, without the values of an INSERT.
@@ -30,7 +30,8 @@ pub fn markers(tokens: &[Token]) -> Vec<Marker> {
     found
 }
 
-/// Adds the markers among the values of an INSERT, which belong to its columns by position.
+/// Adds the markers among the values of an INSERT. They belong to the columns at the same
+/// positions.
 pub fn add_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<Marker>) {
     for (column, value) in columns.iter().zip(split_at_commas(values)) {
         for token in value {
@@ -51,14 +52,14 @@ pub fn add_inserted_values(columns: &[String], values: &[Token], found: &mut Vec
     }
 }
 
-/// The left side of the current token.
+/// The left side of the relation to which the current token belongs.
 #[derive(Default)]
 struct LeftSide {
     /// The last column before an operator.
     column: Option<String>,
-    /// The symbols since then.
+    /// The symbols after the column.
     operator: String,
-    /// True within `column[…]`, or in the value of such an element.
+    /// True within `column[…]`, or in the value that is assigned to such an element.
     element: bool,
     /// True if the left side is `token(…)`.
     token_function: bool,

@@ -1,9 +1,9 @@
-//! Executes statements: prepared statements without a ready answer, texts, batches and schema
+//! Executes statements: prepared statements without a ready-made answer, texts, batches and schema
 //! changes.
 //!
 //! A repeated text is not parsed again, since its answer is stored under the hash of the text. The
-//! answer to a prepared statement is stored in the same way under its id. So the null target does
-//! not slow down unprepared workloads more than other servers do.
+//! answer to a prepared statement is stored in the same way under its id. So unprepared workloads
+//! are not slowed down more by the null target than by other servers.
 
 use super::answer_request::{Engine, Peer};
 use super::catalog::{ID_BYTES, Refusal, Text, text_id};
@@ -17,8 +17,8 @@ use cql::request::{BatchStatement, BoundValue, Parameters};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail};
 use std::sync::Arc;
 
-/// Maximum number of stored texts. A client that writes values into texts always sends new texts,
-/// so the limit drops all of them.
+/// Maximum number of stored texts. If a client writes values into texts, every text is new. All
+/// stored texts are therefore dropped when this number is reached.
 const TEXTS_MAX: usize = 4096;
 
 /// Key of a stored effect.
@@ -78,8 +78,8 @@ impl Engine {
         }
     }
 
-    /// Ensures that this loop has the effect of a statement, regardless of where it was prepared.
-    /// Returns its id.
+    /// Makes the effect of a statement available in this loop, regardless of where the statement
+    /// was prepared. Returns its id.
     fn learn(&mut self, id: &[u8]) -> Option<[u8; ID_BYTES]> {
         let id: [u8; ID_BYTES] = id.try_into().ok()?;
         if self.table.find(&id).is_some() {
@@ -94,7 +94,7 @@ impl Engine {
         Some(id)
     }
 
-    /// Executes `cql` on a connection that uses `in_use`.
+    /// Executes `cql` on a connection that uses the keyspace `in_use`.
     pub(super) fn query(
         &mut self,
         peer: &mut Peer,
@@ -144,8 +144,9 @@ impl Engine {
         self.texts.insert(id, effect);
     }
 
-    /// Executes a batch: acknowledges it, or answers with the result of its conditional statements.
-    /// As in Cassandra, it counts once per table, and a conditional batch counts as one read.
+    /// Executes a batch. The answer is an acknowledgement, or the result of the batch's conditional
+    /// statements. As in Cassandra, the batch counts once per table, and a conditional batch counts
+    /// as one read.
     pub(super) fn batch<'a>(
         &mut self,
         in_use: &str,
@@ -186,7 +187,8 @@ impl Engine {
         }
     }
 
-    /// Ensures that this loop has the effect of a text in a batch. `None` if it cannot be parsed.
+    /// Makes the effect of a text in a batch available in this loop. Returns `None` if the text
+    /// cannot be parsed.
     fn learn_text(&mut self, in_use: &str, cql: &str) -> Option<[u8; ID_BYTES]> {
         let id = text_id(in_use, cql);
         if self.texts.find(&id).is_none() {
@@ -244,7 +246,7 @@ impl Engine {
         }
     }
 
-    /// Returns true if the operation had to be refused, after answering it.
+    /// Answers the operation with an error if it must be refused. Returns true in this case.
     fn is_refused(&mut self, stream: i16, out: &mut Vec<u8>) -> bool {
         let Some(code) = self.refusals.next_code() else {
             return false;

@@ -1,26 +1,27 @@
-//! Reads of many rows: the same row repeated, in pages if the request specifies pages.
+//! Reads of many rows. The result is one row that is repeated, in pages if the request specifies
+//! pages.
 //!
-//! A paging state is the number of rows before the page. An invalid state begins at the first row,
-//! since the null target does not validate its clients.
+//! A paging state is the number of rows before the page. With an invalid state, the page begins at
+//! the first row, since the null target does not validate its clients.
 
 use cql::response::ColumnSpec;
 use cql::{Value, reply};
 
-/// Maximum bytes of cells in one answer, so that its frame remains below the 16 MiB that Cassandra
-/// allows. The next page contains the rest.
+/// Maximum number of bytes of cells in one answer. With this limit, the frame remains below the 16
+/// MiB that Cassandra allows. The next page contains the rest.
 const CELLS_BYTES_MAX: usize = 12 << 20;
 
 /// The rows of a table.
 #[derive(Clone, Debug)]
 pub struct Pages {
     columns: Vec<ColumnSpec>,
-    /// The encoded cells of the one row.
+    /// The encoded cells of the repeated row.
     row: Vec<u8>,
     rows: u32,
 }
 
 impl Pages {
-    /// Returns a table with `rows` copies of `row`, which has a value for each of `columns`.
+    /// Returns a table with `rows` copies of `row`, which must have a value for each of `columns`.
     pub fn new(columns: Vec<ColumnSpec>, row: &[Value], rows: u32) -> Pages {
         let mut cells = Vec::new();
         row.iter().for_each(|value| value.append_cell(&mut cells));

@@ -1,7 +1,8 @@
-//! Ready-made answers to prepared statements: whole frames in which only the stream id is missing.
+//! Ready-made answers to prepared statements. They are whole frames in which only the stream id is
+//! missing.
 //!
-//! Each event loop has its own table, so that an EXECUTE finds its answer without a lock. The table
-//! uses open addressing by the first bytes of the id, which is already a hash.
+//! Each event loop has a separate table, so that an EXECUTE finds its answer without a lock. The
+//! table uses open addressing by the first bytes of the id, which is already a hash.
 
 use super::catalog::ID_BYTES;
 use super::pages::Pages;
@@ -14,31 +15,33 @@ use cql::frame::HEADER_BYTES;
 pub enum Effect {
     /// Acknowledges a write to the table with this mark.
     Write(Ready, TableMark),
-    /// Answers a write with a condition, which always holds.
+    /// Answers a conditional write. The condition always holds.
     Conditional(Ready),
     /// Answers a read of a table.
     Read(Ready),
     /// Answers a read of a table with the requested number of rows per page.
     Pages(Box<Pages>),
-    /// Reads a system table, whose rows vary, with the keyspace in use.
+    /// Reads a system table, whose rows vary with the schema and the keyspace in use.
     System(Box<Select>),
     /// Changes the schema or the keyspace in use. It is executed like a QUERY.
     Schema,
 }
 
-/// Distinguishes tables, because a batch counts once for each.
+/// Identifies a table. Tables must be distinguished because a batch counts once for each of its
+/// tables.
 pub type TableMark = u64;
 
 /// A ready-made answer in each form that a client can request.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// The indexes are: true if the client skips metadata, and the client's compression.
+    /// The first index is whether the client skips metadata. The second index is the client's
+    /// compression.
     forms: [[Box<[u8]>; 3]; 2],
 }
 
 impl Ready {
-    /// Returns an answer from whole frames, with and without metadata: uncompressed, in LZ4, in
-    /// Snappy.
+    /// Returns an answer from whole frames. They are with and without metadata, each uncompressed,
+    /// in LZ4 and in Snappy.
     pub fn new(forms: [[Box<[u8]>; 3]; 2]) -> Ready {
         Ready { forms }
     }
@@ -60,7 +63,7 @@ impl Ready {
         let frame = &self.forms[usize::from(skip_metadata)][form];
         let start = out.len();
         out.extend_from_slice(frame);
-        // A frame has at least its header, which contains the stream id in bytes 2 and 3.
+        // Every frame has at least a header, which contains the stream id in bytes 2 and 3.
         if let Some(place) = out.get_mut(start + 2..start + 4) {
             place.copy_from_slice(&stream.to_be_bytes());
         }
@@ -71,7 +74,7 @@ impl Ready {
 /// The statements that an event loop has executed.
 #[derive(Debug)]
 pub struct PreparedTable {
-    /// The slots. Their number is a power of two, and at least half of them are free.
+    /// Slots of the hash table. Their number is a power of two, and at least half of them are free.
     places: Vec<Option<PreparedSlot>>,
     count: usize,
 }
@@ -82,7 +85,7 @@ struct PreparedSlot {
     effect: Effect,
 }
 
-/// Initial number of slots, enough for any of cassay's own workloads.
+/// Initial number of slots. It is enough for each of cassay's own workloads.
 const PLACES_COUNT: usize = 64;
 
 impl PreparedTable {
@@ -104,7 +107,8 @@ impl PreparedTable {
         *self = PreparedTable::new();
     }
 
-    /// Returns the effect of the statement `id`. `None` if this loop has not executed it.
+    /// Returns the effect of the statement `id`. Returns `None` if this loop has not executed the
+    /// statement.
     #[inline]
     pub fn find(&self, id: &[u8]) -> Option<&Effect> {
         let id: &[u8; ID_BYTES] = id.try_into().ok()?;
@@ -120,7 +124,7 @@ impl PreparedTable {
         None
     }
 
-    /// Stores the effect of the statement `id`, replacing an earlier one.
+    /// Stores the effect of the statement `id`. Replaces an earlier effect.
     pub fn insert(&mut self, id: [u8; ID_BYTES], effect: Effect) {
         if (self.count + 1) * 2 > self.places.len() {
             let larger = empty(self.places.len() * 2);
@@ -157,7 +161,7 @@ mod tests {
     #[test]
     fn every_statement_is_found_again_however_many_there_are() {
         let mut table = PreparedTable::new();
-        // All ids have the same first bytes, so that every look-up has to probe.
+        // All ids begin with the same bytes, so that every look-up has to probe several slots.
         let id = |n: u32| {
             let mut id = [7; ID_BYTES];
             id[8..12].copy_from_slice(&n.to_be_bytes());

@@ -1,21 +1,21 @@
-//! Chooses the operations that are answered with an error: exact shares, spread evenly, by
-//! operation number.
+//! Chooses the operations that are answered with an error. The shares are exact and spread evenly,
+//! and the choice depends only on the number of the operation.
 //!
 //! After n operations of one event loop, exactly ⌊n·S⌋ were refused, where S is the sum of the
-//! shares. Each error code was used within one of n times its own share. No choice is random:
-//! operation n has the same answer in every run.
+//! shares. The number of uses of each error code differs by at most one from n times its share. The
+//! choice is not random, so operation n has the same answer in every run.
 
 use cql::response::ErrorCode;
 
-/// Unit of shares: parts per billion, so that sums are exact.
+/// Unit of shares, which are in parts per billion so that sums are exact.
 const WHOLE_PPB: i64 = 1_000_000_000;
 
-/// Decides for successive operations.
+/// Decides which operations are refused.
 #[derive(Clone, Debug)]
 pub struct Refusals {
     shares: Vec<Share>,
     total_ppb: i64,
-    /// Refusals that are due, over all codes.
+    /// Refusals that are due over all codes, in parts per billion.
     due_ppb: i64,
 }
 
@@ -60,7 +60,7 @@ impl Refusals {
         })
     }
 
-    /// Returns true if the null target refuses no operation.
+    /// Returns true if the null target never refuses operations.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.shares.is_empty()
@@ -75,7 +75,8 @@ impl Refusals {
         if self.due_ppb < WHOLE_PPB {
             return None;
         }
-        // The code that is furthest behind its share; the first one if there are several.
+        // This finds the code that is furthest behind its share. If there are several, it is the
+        // first one.
         let mut furthest = 0;
         for index in 1..self.shares.len() {
             if self.shares[index].due_ppb > self.shares[furthest].due_ppb {

@@ -1,4 +1,4 @@
-//! The null server from its owner's view: start, counters, stop.
+//! The interface of the null server for its owner: start, counters and stop.
 
 use super::NullCounts;
 use super::answer_request::Engine;
@@ -30,7 +30,7 @@ struct LoopHandle {
 }
 
 impl NullServer {
-    /// Starts listening and returns at once.
+    /// Starts a server that listens, and returns at once.
     ///
     /// Fails if the values of `spec` are not possible, the port is in use, or a requested CPU does
     /// not exist or is not allowed.
@@ -38,16 +38,17 @@ impl NullServer {
         NullServer::start_at(Ipv4Addr::LOCALHOST, spec)
     }
 
-    /// Like [`NullServer::start`], at another address of this machine.
+    /// Does the same as [`NullServer::start`] at another address of this machine.
     ///
     /// # Errors
-    /// As for [`NullServer::start`]; or the address does not belong to this machine.
+    /// As for [`NullServer::start`]. Also, the address does not belong to this machine.
     pub fn start_at(address: Ipv4Addr, spec: &NullSpec) -> io::Result<NullServer> {
         NullServer::start_telling(address, spec, None)
     }
 
-    /// Like [`NullServer::start`], but also reports the arrival times of requests. Reports that do
-    /// not fit into the channel are dropped, so that a slow reader delays nothing.
+    /// Does the same as [`NullServer::start`], and also reports the arrival times of requests.
+    /// Reports that do not fit into the channel are dropped, so that a slow reader does not delay
+    /// answers.
     ///
     /// # Errors
     /// As for [`NullServer::start`].
@@ -92,19 +93,19 @@ impl NullServer {
         Ok(server)
     }
 
-    /// Returns the address on which it listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the time of its start, in nanoseconds of the monotonic clock, which is the origin of
-    /// its stalls.
+    /// Returns the time at which the server was started, in nanoseconds of the monotonic clock. Its
+    /// stalls are counted from this time.
     pub fn started_ns(&self) -> u64 {
         self.started_ns
     }
 
-    /// Returns its counters. A request is counted before its answer leaves, so a client that has
-    /// all its answers finds all its requests here.
+    /// Returns the counters of the server. A request is counted before its answer leaves. So when a
+    /// client has all its answers, the counters include all its requests.
     pub fn counts(&self) -> NullCounts {
         let mut sum = NullCounts::default();
         for handle in &self.loops {
@@ -122,7 +123,7 @@ impl Drop for NullServer {
         }
         for handle in &mut self.loops {
             if let Some(thread) = handle.thread.take() {
-                // A loop that panicked has ended anyway, and no caller waits for its report.
+                // A loop that panicked has ended anyway, so the result is ignored.
                 let _ = thread.join();
             }
         }
@@ -149,7 +150,7 @@ fn spawn(event_loop: EventLoop, index: usize, cpu: Option<usize>) -> io::Result<
     let thread = std::thread::Builder::new().name(format!("null-{index}")).spawn(move || {
         let pinned = cpu.map_or(Ok(()), pin);
         let run = pinned.is_ok();
-        // The receiver waits for exactly this message.
+        // Sending cannot fail, since the receiver waits for exactly this message.
         let _ = tell.send(pinned);
         if run {
             event_loop.run();

@@ -1,5 +1,5 @@
-//! Parses as much of CQL as a server needs that stores nothing: the kind of a statement, its table,
-//! its bind markers, and the definition in a CREATE TABLE.
+//! Parses CQL as far as necessary for a server that does not store data. It finds the kind of a
+//! statement, its table, its bind markers, and the definition in a CREATE TABLE.
 //!
 //! It accepts more than Cassandra does. Unknown statements are [`Statement::Other`]. It never
 //! panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX), regardless of
@@ -9,15 +9,15 @@ use super::definition::{CreateKeyspace, CreateTable, create_keyspace, create_tab
 use super::tokens::{Token, TokenReader, tokenize};
 use cql::CqlType;
 
-/// Maximum number of characters of a select expression in the name of its result.
+/// Maximum number of characters of a select expression that are used in the name of its result.
 const NAME_SHOWN_CHARS: usize = 64;
 
-/// A table's name, with its keyspace if the text gives one.
+/// A table's name, with its keyspace if the text contains the keyspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableName {
-    /// The keyspace. `None` means the keyspace that the connection uses.
+    /// Name of the keyspace. `None` means the keyspace that the connection uses.
     pub keyspace: Option<String>,
-    /// The name as stored: lower case unless it was quoted.
+    /// Name of the table as it is stored, which is in lower case unless it was quoted.
     pub table: String,
 }
 
@@ -48,12 +48,12 @@ pub enum Statement {
         /// True if the object may be missing.
         if_exists: bool,
     },
-    /// Another schema change that only needs an acknowledgement: ALTER, CREATE INDEX, CREATE TYPE,
-    /// DROP VIEW, TRUNCATE, GRANT, ….
+    /// Another schema change, which is only acknowledged: ALTER, CREATE INDEX, CREATE TYPE, DROP
+    /// VIEW, TRUNCATE, GRANT, and so on.
     OtherSchema,
-    /// Anything else: BEGIN BATCH, or text that is not CQL.
+    /// Any other text, such as BEGIN BATCH or a text that is not CQL.
     Other {
-        /// Its bind markers, in order.
+        /// Bind markers of the statement, in order.
         markers: Vec<Marker>,
     },
 }
@@ -61,13 +61,13 @@ pub enum Statement {
 /// A SELECT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
-    /// Table that it reads.
+    /// Table that the statement reads.
     pub table: TableName,
-    /// Result columns. Empty means all columns.
+    /// Result columns. If the list is empty, all columns are selected.
     pub selectors: Vec<Selector>,
-    /// Equality conditions of its WHERE clause.
+    /// Equality conditions of the WHERE clause.
     pub conditions: Vec<Condition>,
-    /// Its bind markers, in order.
+    /// Bind markers of the statement, in order.
     pub markers: Vec<Marker>,
 }
 
@@ -76,7 +76,7 @@ pub struct Select {
 pub struct Selector {
     /// The name of the result column.
     pub name: String,
-    /// Source of its value.
+    /// Source of the column's value.
     pub of: SelectorOf,
 }
 
@@ -91,12 +91,12 @@ pub enum SelectorOf {
     Expression,
 }
 
-/// `column = operand` or `column IN (operands)`.
+/// An equality condition, which is `column = operand` or `column IN (operands)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// Column of the condition.
+    /// Column that is compared.
     pub column: String,
-    /// Values, one of which the column must equal.
+    /// Values, of which the column must equal one.
     pub operands: Vec<Operand>,
 }
 
@@ -114,22 +114,23 @@ pub enum Operand {
 /// An INSERT, UPDATE or DELETE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
-    /// Table that it writes.
+    /// Table that the statement writes.
     pub table: TableName,
-    /// True if it has an IF clause. Its answer then has rows.
+    /// True if the statement has an IF clause. Its answer then has rows.
     pub conditional: bool,
-    /// Its bind markers, in order.
+    /// Bind markers of the statement, in order.
     pub markers: Vec<Marker>,
 }
 
 /// A bind marker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
-    /// Name of the value: the marker's own name, or else the column's.
+    /// Name of the value. It is the name of the marker, or otherwise that of the column.
     pub name: String,
-    /// Source of its type.
+    /// Source of the value's type.
     pub stands_for: MarkerType,
-    /// The column that it sets or equals, from which a partition key is built.
+    /// The column that the value sets or equals. The value is a part of the partition key if the
+    /// column is.
     pub key_column: Option<String>,
 }
 
@@ -142,11 +143,11 @@ pub enum MarkerType {
     ListOf(String),
     /// A type that does not depend on the table.
     Type(CqlType),
-    /// A statement that cannot be interpreted.
+    /// The type is unknown, because the statement cannot be interpreted.
     Unknown,
 }
 
-/// Parses `text`. `None` if it is too long, or a quote is not closed.
+/// Parses `text`. Returns `None` if it is too long, or if a quote is not closed.
 pub fn parse(text: &str) -> Option<Statement> {
     let tokens = tokenize(text)?;
     let mut cursor = TokenReader::new(&tokens);
@@ -166,7 +167,7 @@ pub fn parse(text: &str) -> Option<Statement> {
     }))
 }
 
-/// Parses a table's name, with its keyspace if there is one.
+/// Parses a table's name, with its keyspace if the text contains one.
 pub fn table_name(cursor: &mut TokenReader) -> Option<TableName> {
     let first = cursor.next_name()?;
     if cursor.skip_symbol('.') {
@@ -248,7 +249,7 @@ fn select(cursor: &mut TokenReader) -> Option<Select> {
     })
 }
 
-/// Parses one item of a select list. `None` for `*`.
+/// Parses one item of a select list. Returns `None` for `*`.
 fn selector(item: &[Token]) -> Option<Selector> {
     let (of, alias) = match item {
         [of @ .., as_, alias] if as_.is_keyword("as") => (of, alias.as_name()),
@@ -277,7 +278,8 @@ fn selector(item: &[Token]) -> Option<Selector> {
     })
 }
 
-/// Returns the equalities after a table's name. `before` tokens of `all` come before `rest`.
+/// Returns the equality conditions after a table's name. `all` are the tokens of the statement, and
+/// `rest` are those after the first `before` tokens.
 fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
     let mut marker = all[..before].iter().filter(|token| token.as_marker().is_some()).count();
     let mut found = Vec::new();
@@ -310,8 +312,8 @@ fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
     found
 }
 
-/// Returns the operands up to the closing parenthesis. Empty if one of them is neither a text nor a
-/// marker, because then the condition is unknown.
+/// Returns the operands up to the closing parenthesis. The list is empty if one of them is neither
+/// a text nor a marker, because the condition is unknown in this case.
 fn in_list(list: &[Token], first_marker: usize) -> Vec<Operand> {
     let mut operands = Vec::new();
     let mut marker = first_marker;

@@ -1,9 +1,9 @@
-//! The system tables that drivers read when they connect: one node, and the schema created on that
-//! node.
+//! The system tables that drivers read when they connect. They describe one node, and the schema
+//! that was created on it.
 //!
 //! The columns are those of Cassandra 5.0 that drivers of any version request. A column without a
-//! value is null. In a WHERE clause, it supports only equality with texts; drivers use nothing
-//! else.
+//! value is null. A WHERE clause may only contain equality with texts, since drivers do not use
+//! other conditions.
 
 use super::catalog::{Catalog, Column, ColumnKind, Keyspace, Shared, Table};
 use super::statement::{Condition, Operand, Select, SelectorOf};
@@ -11,17 +11,18 @@ use super::types::parse_type;
 use cql::{CqlType, Value};
 use std::net::SocketAddr;
 
-/// Release that a null server reports: the release that a local target starts.
+/// Release that a null server reports. It is the release that a local target starts.
 pub const RELEASE_VERSION: &str = "5.0.8";
-/// Name of its cluster. A process that attaches to the null target of another process recognizes it
-/// by this name.
+/// Name of a null server's cluster. A process that attaches to the null target of another process
+/// recognizes the target by this name.
 pub const CLUSTER_NAME: &str = "cassay null target";
-/// Id of the only node. Any fixed UUID of version 4 would suffice.
+/// Host id of the only node. Any fixed UUID of version 4 would be sufficient.
 const HOST_ID: [u8; 16] = [
     0x6e, 0x75, 0x6c, 0x6c, 0x6e, 0x75, 0x4c, 0x4c, 0x8e, 0x75, 0x6c, 0x6c, 0x6e, 0x75, 0x6c, 0x6c,
 ];
 
-/// Keyspace, table, and `column type` pairs with the partition key first.
+/// Keyspace and name of each table, and its columns as `column type`, of which the partition key
+/// comes first.
 const TABLES: &[(&str, &str, &str)] = &[
     (
         "system",
@@ -124,16 +125,16 @@ const TABLES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A result: the columns and the rows of cells, in the requested order.
+/// A result, which consists of the columns and the rows of cells in the requested order.
 #[derive(Debug)]
 pub struct SystemRows {
     /// Names and types.
     pub columns: Vec<(String, CqlType)>,
-    /// Each row has the same number of cells as `columns`.
+    /// Rows of the result. Each has as many cells as there are `columns`.
     pub rows: Vec<Vec<Value>>,
 }
 
-/// Returns true if `keyspace` is one of Cassandra's own.
+/// Returns true if `keyspace` is one of Cassandra's own keyspaces.
 pub fn is_system(keyspace: &str) -> bool {
     keyspace == "system" || keyspace.starts_with("system_")
 }
@@ -143,7 +144,7 @@ pub fn no_such_table(keyspace: &str, table: &str) -> String {
     format!("the null target has no table '{keyspace}.{table}'")
 }
 
-/// Returns the columns of a system table. `None` if the table does not exist here.
+/// Returns the columns of a system table. Returns `None` if the table does not exist here.
 pub fn columns(keyspace: &str, table: &str) -> Option<Vec<(String, CqlType)>> {
     let (.., definition) = TABLES.iter().find(|(k, t, _)| *k == keyspace && *t == table)?;
     Some(
@@ -155,8 +156,8 @@ pub fn columns(keyspace: &str, table: &str) -> Option<Vec<(String, CqlType)>> {
     )
 }
 
-/// Returns the names and types of the columns that `select` returns from a system table. `None` if
-/// the table does not exist.
+/// Returns the names and types of the columns that `select` returns from a system table. Returns
+/// `None` if the table does not exist here.
 pub fn result_columns(select: &Select, keyspace: &str) -> Option<Vec<(String, CqlType)>> {
     let all = columns(keyspace, &select.table.table)?;
     if select.selectors.is_empty() {
@@ -173,7 +174,8 @@ pub fn result_columns(select: &Select, keyspace: &str) -> Option<Vec<(String, Cq
     Some(select.selectors.iter().map(|s| (s.name.clone(), typ(&s.of))).collect())
 }
 
-/// Reads a system table. `bound` are the values of the markers. `None` if the table does not exist.
+/// Reads a system table. `bound` has the values of the markers. Returns `None` if the table does
+/// not exist here.
 pub fn read(
     shared: &Shared,
     select: &Select,
@@ -214,7 +216,7 @@ pub fn read(
     })
 }
 
-/// Returns the values that a condition allows.
+/// Returns the values that a condition permits.
 fn wanted<'a>(condition: &'a Condition, bound: &[Option<&'a [u8]>]) -> Vec<&'a [u8]> {
     let value = |index: &usize| bound.get(*index).copied().flatten();
     condition
@@ -228,7 +230,7 @@ fn wanted<'a>(condition: &'a Condition, bound: &[Option<&'a [u8]>]) -> Vec<&'a [
         .collect()
 }
 
-/// Returns the elements of a list value. Elements that do not fit are omitted.
+/// Returns the elements of an encoded list. Elements that are incomplete are omitted.
 fn list_elements(list: &[u8]) -> Vec<&[u8]> {
     let mut elements = Vec::new();
     let mut rest = list.get(4..).unwrap_or(&[]);
@@ -321,13 +323,13 @@ fn node_cell(address: SocketAddr, catalog: &Catalog, column: &str) -> Value {
         "rack" => text("rack1"),
         "release_version" => text(RELEASE_VERSION),
         "schema_version" => Value::Uuid(schema_version(catalog)),
-        // One token, so that this node owns the whole ring.
+        // With only one token, this node owns the whole ring.
         "tokens" => Value::Set(vec![text("0")]),
         _ => Value::Null,
     }
 }
 
-/// Returns a UUID in the form of version 4, which differs after each change.
+/// Returns a UUID in the form of version 4 that is different after each schema change.
 fn schema_version(catalog: &Catalog) -> [u8; 16] {
     let mut uuid = HOST_ID;
     uuid[8..].copy_from_slice(&catalog.changes().to_be_bytes());
@@ -335,7 +337,7 @@ fn schema_version(catalog: &Catalog) -> [u8; 16] {
     uuid
 }
 
-/// Returns the replication map with the class's full name, as Cassandra stores it.
+/// Returns the replication map with the full name of the class, as Cassandra stores it.
 fn replication(keyspace: &Keyspace) -> Value {
     let value = |key: &str, value: &str| match key {
         "class" if !value.contains('.') => text(&format!("org.apache.cassandra.locator.{value}")),

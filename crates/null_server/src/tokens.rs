@@ -2,21 +2,22 @@
 
 use cql::tokens::{self, TokenKind};
 
-/// Maximum length of a parsed statement. Cassandra warns about batches above 5 KiB.
+/// Maximum length of a statement that is parsed, in bytes. Cassandra warns about batches above 5
+/// KiB.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
-/// Maximum length of a name. Cassandra allows 48 characters for tables, and 64 KiB for columns,
-/// which no client needs. The limit bounds every name that the server sends back.
+/// Maximum length of a name in bytes. Cassandra allows 48 characters for tables, and 64 KiB for
+/// columns, which no client needs. The limit applies to every name that the server sends back.
 const NAME_BYTES_MAX: usize = 1024;
 
 /// A token of CQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// A keyword or a name. Lower case unless it was quoted.
+    /// A keyword or a name. It is in lower case unless it was quoted.
     Name {
         /// Without quotes.
         name: String,
-        /// True if it was quoted, so that it cannot be a keyword.
+        /// True if the name was quoted, so that it cannot be a keyword.
         quoted: bool,
     },
     /// A text literal without its quotes.
@@ -30,7 +31,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// Returns the unquoted word `name`.
+    /// Returns the token of the unquoted word `name`.
     pub fn keyword(name: &str) -> Token {
         Token::Name {
             name: name.to_owned(),
@@ -38,12 +39,12 @@ impl Token {
         }
     }
 
-    /// Returns true if it is the unquoted word `keyword`, in upper or lower case.
+    /// Returns true if the token is the unquoted word `keyword`, in upper or lower case.
     pub fn is_keyword(&self, keyword: &str) -> bool {
         matches!(self, Token::Name { name, quoted: false } if name == keyword)
     }
 
-    /// Returns the name, if the token is one (keywords count as names).
+    /// Returns the name, if the token is a name. Keywords count as names.
     pub fn as_name(&self) -> Option<&str> {
         match self {
             Token::Name { name, .. } => Some(name),
@@ -51,7 +52,7 @@ impl Token {
         }
     }
 
-    /// Returns the marker's own name, if it is a marker.
+    /// Returns the name of the marker, if the token is a marker. The inner value is `None` for `?`.
     pub fn as_marker(&self) -> Option<Option<&str>> {
         match self {
             Token::Marker(name) => Some(name.as_deref()),
@@ -59,7 +60,7 @@ impl Token {
         }
     }
 
-    /// Returns its text without quotes.
+    /// Returns the text of the token without quotes.
     pub fn text(&self) -> String {
         match self {
             Token::Name { name: text, .. } | Token::Text(text) | Token::Number(text) => {
@@ -71,8 +72,8 @@ impl Token {
     }
 }
 
-/// Splits `text` into tokens. `None` if it is longer than a mebibyte, a quote or comment is not
-/// closed, or a name is longer than a kibibyte.
+/// Splits `text` into tokens. Returns `None` if it is longer than a mebibyte, a quote or comment is
+/// not closed, or a name is longer than a kibibyte.
 pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
@@ -120,7 +121,7 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     }
 }
 
-/// Returns the parts between commas that are outside all brackets.
+/// Returns the parts of a list between those commas that are outside of all brackets.
 pub fn split_at_commas(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
     let mut depth = 0i32;
     tokens.split(move |token| {
@@ -220,8 +221,8 @@ impl<'a> TokenReader<'a> {
         self.rest = position.map_or(&[], |position| &self.rest[position + 1..]);
     }
 
-    /// Reads the tokens between `(` and its `)`. `None` without a parenthesis, or if it is not
-    /// closed.
+    /// Reads the tokens between `(` and the matching `)`. Returns `None` if the next token is not
+    /// `(`, or if it is not closed.
     pub fn parenthesised(&mut self) -> Option<&'a [Token]> {
         if !self.skip_symbol('(') {
             return None;

@@ -1,11 +1,11 @@
 //! Packs the jars of a version into one file, for machines without a network.
 //!
-//! The file is a tar of `cassay-supply.json`, which lists the files with their sizes and digests,
-//! and then the files. It is not compressed, because jars are compressed already, and gzip would
-//! save only 7 %. A bundle is untrusted, so none of its files is put into the cache before all
-//! digests are compared. For the pinned version, the digests come from the program's own lock. For
-//! other versions, they come from the list in the bundle, and the user must have the digest of the
-//! bundle itself from its author.
+//! The file is a tar archive. It begins with `cassay-supply.json`, which lists the files with their
+//! sizes and digests, and then contains the files. It is not compressed, because jars are already
+//! compressed, and gzip would save only 7 %. A bundle is untrusted, so none of its files is put
+//! into the cache before all digests are compared. For the pinned version, the digests come from
+//! the program's own lock. For other versions, they come from the list in the bundle, and the user
+//! must have the digest of the bundle itself from its author.
 
 use crate::files::digest_of_reader;
 use crate::fill::{fresh, place};
@@ -29,22 +29,22 @@ use versions::Release;
 /// Name of the first file in a bundle.
 const LIST: &str = "cassay-supply.json";
 
-/// Format version of that list.
+/// Version of the list's format.
 const FORMAT: u32 = 1;
 
-/// Maximum length of the list. A list of 100 files has a length of 12 kB.
+/// Maximum length of the list in bytes. A list of 100 files has 12 kB.
 const LIST_BYTES_MAX: u64 = 1 << 20;
 
 /// Maximum number of files in a bundle.
 const FILES_MAX: usize = 1000;
 
-/// Maximum size of a file in a bundle, bytes.
+/// Maximum size of a file in a bundle, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// Number of bytes that are read and written at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// The list of a bundle.
+/// The list at the beginning of a bundle.
 #[derive(Debug, Serialize, Deserialize)]
 struct List {
     format: u32,
@@ -64,16 +64,16 @@ struct BundleFile {
 /// A written bundle.
 #[derive(Clone, Debug)]
 pub struct Bundle {
-    /// Number of files in it, without the list.
+    /// Number of files in the bundle, without the list.
     pub files: usize,
     /// Size in bytes.
     pub bytes: u64,
-    /// Its SHA-256 in lower-case hexadecimal digits.
+    /// SHA-256 of the bundle in lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// Writes the jars of `version` into one file, after downloading missing jars. Two bundles with the
-/// same jars are identical.
+/// Writes the jars of `version` into one file, after downloading those that are missing. Two
+/// bundles with the same jars are identical.
 ///
 /// # Errors
 /// The jars are not available, the file already exists, or it cannot be written.
@@ -89,7 +89,7 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
-    // The file has the normal permissions of user files, because the bundle will be copied to other
+    // The bundle has the permissions of ordinary user files, because it will be copied to other
     // machines.
     let fresh = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o666))
@@ -136,7 +136,7 @@ fn write(to: &mut dyn Write, folder: &Path, version: &str, lock: &Lock) -> Resul
     Ok(())
 }
 
-/// Appends a file without its owner and date.
+/// Appends a file to the archive, without the file's owner and date.
 fn append(
     tar: &mut tar::Builder<&mut dyn Write>,
     name: &str,
@@ -155,7 +155,7 @@ fn append(
 ///
 /// # Errors
 /// The file is not a bundle, or one of its files does not match the lock. The error names the file
-/// and both digests. No file is then put into the cache.
+/// and both digests. In this case none of the files is put into the cache.
 pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, FetchedJars)> {
     let opened = foreign::open(FileKind::Archive, from)
         .with_context(|| format!("read {}", from.display()))?;
@@ -171,8 +171,8 @@ fn read<R: Read>(
     recipe_of: &dyn Fn(&Release) -> Result<Recipe>,
 ) -> Result<(String, FetchedJars)> {
     let mut archive = tar::Archive::new(&mut hashing);
-    // It uses raw entries, because a name in a separate entry would be held in memory, regardless
-    // of its length.
+    // Raw entries are used, because a name in a separate entry would otherwise be read into memory,
+    // regardless of its length.
     let mut entries = archive.entries()?.raw(true);
     let list = match entries.next() {
         Some(Ok(mut entry)) => read_list(&mut entry)?,
@@ -226,7 +226,7 @@ fn no_bundle(why: &str) -> String {
     format!("{why}\nhint: use an unchanged file from `cassay supply export`")
 }
 
-/// Reads the list of a bundle, which is still untrusted.
+/// Reads the list of a bundle. The result is still untrusted.
 fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     let name = plain_name(entry)?;
     if name != LIST {
@@ -272,9 +272,9 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     Ok(list)
 }
 
-/// Returns the lock that the files of a bundle must match. It is the lock in the program or, if the
-/// program has none for the version, the list in the bundle. The list requires that the user has
-/// the digest of the bundle from its author (`is_vouched`).
+/// Returns the lock that the files of a bundle must match. It is the program's lock if there is one
+/// for the version, and otherwise the list in the bundle. The list is used only if the user has the
+/// digest of the bundle from its author (`is_vouched`).
 fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     let listed: Lock =
         list.files.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect();
@@ -315,7 +315,7 @@ fn listed_release(list: &List) -> Result<Release> {
     Release::parse(&list.cassandra).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }
 
-/// Returns the name of a file in a bundle. Refuses paths, and entries other than files.
+/// Returns the name of a file in a bundle. Refuses paths, and entries that are not files.
 fn plain_name<R: Read>(entry: &tar::Entry<'_, R>) -> Result<String> {
     let path = entry.path().context("read a name")?;
     let shown = path.display().to_string();
@@ -329,12 +329,12 @@ fn plain_name<R: Read>(entry: &tar::Entry<'_, R>) -> Result<String> {
     }
 }
 
-/// Writes a file of a bundle, and compares it with the list.
+/// Writes a file of a bundle, and compares its size and digest with the list.
 fn take(from: &mut dyn Read, file: &BundleFile, folder: &Path) -> Result<()> {
     let path = folder.join(&file.name);
     let what = || format!("write {}", path.display());
     let mut to = File::create_new(&path).with_context(what)?;
-    // It reads one more byte, so that the size shows if a file is too long.
+    // Up to one byte more is read, so that the size shows whether a file is too long.
     let mut limited = from.take(file.bytes + 1);
     let mut tee = Tee(&mut limited, &mut to);
     let (found, bytes) =
@@ -351,7 +351,7 @@ fn take(from: &mut dyn Read, file: &BundleFile, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A reader that copies everything it reads to a file.
+/// A reader that copies all data that it reads to a file.
 struct Tee<'a>(&'a mut dyn Read, &'a mut File);
 
 impl Read for Tee<'_> {
@@ -362,7 +362,7 @@ impl Read for Tee<'_> {
     }
 }
 
-/// A reader or writer that hashes all bytes read or written through it.
+/// A reader or writer that hashes all bytes that pass through it.
 struct Hashing<T> {
     inner: T,
     hash: Sha256,
@@ -378,7 +378,7 @@ impl<T> Hashing<T> {
         }
     }
 
-    /// Returns the wrapped value, the SHA-256 of all bytes and their number.
+    /// Returns the wrapped value, the SHA-256 of all bytes, and the number of bytes.
     fn end(self) -> (T, String, u64) {
         (
             self.inner,

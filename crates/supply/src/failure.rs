@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Reason why a file could not be fetched.
+/// A reason why a file could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The server does not answer.
@@ -40,7 +40,7 @@ pub(crate) enum Failure {
          instead of the repository: open the address in a browser, or set HTTPS_PROXY"
     )]
     Page { url: String },
-    /// The connection ended, or no more data arrived.
+    /// The connection ended, or the server stopped sending data.
     #[error(
         "the download of {url} stopped after {got} of {wanted} bytes: {why}\nhint: the same \
          command continues from there"
@@ -63,7 +63,7 @@ pub(crate) enum Failure {
         expected: String,
         got: String,
     },
-    /// The file has another size, so it differs.
+    /// The size of the file differs from the lock.
     #[error(
         "{name} from {url} is not the file of supply.lock: it has {got} bytes, but the lock has \
          {expected}\nhint: try another repository; if it still differs, the download is not the \
@@ -89,7 +89,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Returns true if another source may have the file. False for local errors and modified files.
+    /// Returns true if another source may have the file. Returns false for local errors and
+    /// modified files.
     pub fn is_of_the_way(&self) -> bool {
         match self {
             Failure::Unreachable { .. }

@@ -1,9 +1,8 @@
 //! Fetches several files of a repository at once into a folder. It does not request existing files
 //! again, and continues partial files.
 //!
-//! A file has the name NAME.part until it is complete and its digest matches the lock. So a process
-//! that ends at any time leaves only complete files, and partial files that the next fetch
-//! continues.
+//! A file has the name NAME.part until it is complete and its digest matches the lock. So whenever
+//! a process ends, it leaves only complete files, and partial files that the next fetch continues.
 
 use crate::failure::Failure;
 use crate::files::digest_of;
@@ -19,32 +18,33 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of files fetched at once. For small files, most of the time passes before their first
-/// byte.
+/// Number of files that are fetched at once. For small files, most of the time passes before the
+/// first byte arrives.
 const AT_ONCE: usize = 4;
 
-/// Interval of progress reports and of checks for an interruption.
+/// Interval at which progress is reported and an interruption is detected.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Number of bytes of a file that are read at once.
+/// Number of bytes of a file that are read at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// State shared by the threads of a fetch.
 struct Shared {
     repository: Repository,
     folder: PathBuf,
-    /// Files that have not been started by a thread.
+    /// Files that no thread has started to fetch.
     left: Mutex<std::vec::IntoIter<PinnedFile>>,
-    /// Number of received bytes of those files. Discarded bytes are subtracted again.
+    /// Number of received bytes of all files. Discarded bytes are subtracted.
     bytes: AtomicI64,
-    /// True if threads must not start other files.
+    /// True if threads must not start to fetch further files.
     is_over: AtomicBool,
 }
 
-/// Fetches files into a folder. The progress includes files that were complete `before`.
+/// Fetches files into a folder. The reported progress includes files that were already complete
+/// `before` the fetch.
 ///
 /// # Errors
-/// The failure of the first file that could not be fetched. The received parts of other files are
+/// The failure of the first file that could not be fetched. The received data of other files is
 /// kept.
 pub(crate) fn fetch(
     repository: &Repository,
@@ -88,12 +88,12 @@ pub(crate) fn fetch(
         }
     };
     shared.is_over.store(true, Ordering::Relaxed);
-    // The threads end only when the bytes arrive that they wait for, which takes too long after an
-    // interruption.
+    // A thread ends only when the data for which it waits arrives. After an interruption, waiting
+    // for this would take too long.
     if !matches!(ended, Err(Failure::Interrupted)) {
         for thread in threads {
-            // A file that is missing because of a panic is detected when all are compared with the
-            // lock.
+            // If a file is missing because of a panic, this is detected when all files are compared
+            // with the lock.
             let _ = thread.join();
         }
     }
@@ -101,10 +101,11 @@ pub(crate) fn fetch(
 }
 
 impl Shared {
-    /// Fetches one file after the other until no file is left.
+    /// Fetches one file after another until no file is left.
     fn work(&self, done: &Sender<Result<(), Failure>>) {
         while !self.is_over.load(Ordering::Relaxed) {
-            // A thread that panicked lost only its own file.
+            // The lock may be poisoned, because a thread that panicked has lost only the file that
+            // it was fetching.
             let next = self.left.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(file) = next else { return };
             let ended = self.bring(&file);
@@ -116,7 +117,7 @@ impl Shared {
         }
     }
 
-    /// Fetches a file, with as many connections as necessary.
+    /// Fetches a file, over as many connections as necessary.
     fn bring(&self, file: &PinnedFile) -> Result<(), Failure> {
         let part = self.folder.join(format!("{}.part", file.name));
         let had = part.metadata().map_or(0, |meta| meta.len());
@@ -126,7 +127,7 @@ impl Shared {
             self.bytes.fetch_add(had as i64, Ordering::Relaxed);
         }
         match self.rest(file, &part) {
-            // The partial file belonged to another file.
+            // The partial file belonged to another file, and is discarded.
             Err(
                 Failure::Changed { .. }
                 | Failure::Resized { .. }
@@ -149,7 +150,7 @@ impl Shared {
                 break;
             }
             match self.piece(file, part, had) {
-                // It received some bytes, so the next request may fetch the rest.
+                // Some bytes were received, so the next request may fetch the rest.
                 Err(Failure::BrokenOff { got, .. }) if got > had => {}
                 ended => ended?,
             }
@@ -168,7 +169,7 @@ impl Shared {
         Err(failure)
     }
 
-    /// Requests the part after the first `had` bytes once.
+    /// Makes one request for the part of a file after the first `had` bytes.
     fn piece(&self, file: &PinnedFile, part: &Path, had: u64) -> Result<(), Failure> {
         let answer = self.repository.get(&file.path, had)?;
         let url = || self.repository.url(&file.path);
@@ -234,7 +235,7 @@ impl Shared {
         })
     }
 
-    /// Discards the received part of a file.
+    /// Discards the received data of a file.
     fn discard(&self, file: &PinnedFile, part: &Path) -> Result<(), Failure> {
         let Ok(meta) = part.metadata() else {
             return Ok(());

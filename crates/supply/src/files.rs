@@ -1,4 +1,4 @@
-//! Identity of the files of the cache, and functions that write them.
+//! Functions that identify the files of the cache, and functions that write them.
 
 use anyhow::{Context, Result};
 use std::io::Write;
@@ -7,8 +7,7 @@ use std::path::Path;
 pub(crate) use versions::digest_of_reader;
 pub use versions::{digest_of, digest_of_texts};
 
-/// Returns text that distinguishes a file from every other file, and from its earlier state before
-/// a change.
+/// Returns a text that is different for every file, and changes whenever the file changes.
 ///
 /// # Errors
 /// The file does not exist.
@@ -38,13 +37,13 @@ pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns an id that changes with every boot of the machine. Empty if it cannot be read.
+/// Returns an id that changes with every boot of the machine. The id is empty if it cannot be read.
 pub fn boot_id() -> String {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     text.map(|text| text.trim().to_string()).unwrap_or_default()
 }
 
-/// Returns the last part of a path, if it is valid UTF-8.
+/// Returns the last component of a path, if it is valid UTF-8.
 pub(crate) fn name_of(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }

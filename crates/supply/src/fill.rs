@@ -1,10 +1,10 @@
 //! Fills a folder of the cache from the nearest source that has the missing files.
 //!
-//! For the pinned version, the sources are the remains of an interrupted fetch, the cache of Maven,
-//! and the repository over HTTPS. If the repository refuses and Maven is installed, it uses Maven,
-//! which has its own passwords and proxies. For other versions the source is Maven, because only
-//! Maven can determine their jars. In every case, the whole folder is renamed to its final name
-//! after every digest in it was compared with the lock.
+//! For the pinned version, the sources are the remains of an interrupted fetch, then the cache of
+//! Maven, then the repository over HTTPS. If the repository refuses and Maven is installed, Maven
+//! is used, which has its own passwords and proxies. For other versions the source is Maven,
+//! because only Maven can determine their jars. In every case, the whole folder is renamed to its
+//! final name after every digest in it was compared with the lock.
 
 use crate::fetch::fetch;
 use crate::files::{digest_of, name_of};
@@ -25,19 +25,20 @@ use versions::{Release, member_of_jar};
 /// Folder in the server's jar that contains the compiler's hints.
 const HINTS_FOLDER: &str = "META-INF";
 
-/// Prefix of the name of a folder that a process fills within minutes.
+/// Prefix of the name of a folder that a process fills. This takes minutes.
 const FILLING: &str = "filling-";
 
-/// Prefix of the name of a folder that is being filled, and that a later fetch can continue.
+/// Prefix of the name of a folder that is being filled by a fetch, and that a later fetch can
+/// continue.
 const FETCHING: &str = "fetching-";
 
-/// Time since its last change after which such a folder counts as abandoned.
+/// Time after the last change of such a folder at which it counts as abandoned, for each prefix.
 const ABANDONED: [(&str, Duration); 2] = [
     (FILLING, Duration::from_secs(3600)),
     (FETCHING, Duration::from_secs(30 * 86400)),
 ];
 
-/// Subfolder of the folder being filled, which becomes the final folder.
+/// Subfolder of the folder that is being filled. It becomes the final folder.
 const JARS: &str = "jars";
 
 /// Fills the folder of a recipe, and returns the lock that its files match.
@@ -72,7 +73,7 @@ fn with(
     let jars = work.join(JARS);
     std::fs::create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
     let _alone = alone(&work, voice)?;
-    // The other process that held the lock has filled it.
+    // Another process held the lock, and has filled the folder in the meantime.
     if let Ok(lock) = recipe.checked(folder) {
         let _ = std::fs::remove_dir_all(&work);
         return Ok(lock);
@@ -96,18 +97,18 @@ fn with(
     let lock = crate::lock::lock_of(pinned);
     check(&jars, &lock, &by)?;
     place(&jars, folder, recipe, lock).inspect(|_| {
-        // Only an empty folder and the lock file are left.
+        // The remaining folder is empty except for the lock file.
         let _ = std::fs::remove_dir_all(&work);
     })
 }
 
-/// Missing files, and the progress up to now.
+/// Files that are still missing, and the progress so far.
 struct Nearby {
     missing: Vec<PinnedFile>,
     progress: Progress,
 }
 
-/// Uses existing files: those of an earlier fetch, and those in the cache of Maven.
+/// Uses files that already exist, from an earlier fetch and from the cache of Maven.
 fn nearby(
     pinned: &[PinnedFile],
     jars: &Path,
@@ -156,7 +157,7 @@ fn nearby(
     Ok(Nearby { missing, progress })
 }
 
-/// Failure to fetch from a repository.
+/// Failure of a fetch from a repository.
 struct NotBrought {
     error: anyhow::Error,
     /// True if Maven may be able to fetch the file in another way.
@@ -172,7 +173,8 @@ impl From<anyhow::Error> for NotBrought {
     }
 }
 
-/// Fetches the missing files over HTTPS. Returns the source of all files, for messages.
+/// Fetches the missing files over HTTPS. Returns a description of the source of all files, for
+/// messages.
 fn from_repository(
     recipe: &Recipe,
     here: Nearby,
@@ -202,7 +204,7 @@ fn from_repository(
     }
 }
 
-/// Extracts the files that are within jars.
+/// Extracts the files that are members of jars.
 fn unpack(pinned: &[PinnedFile], jars: &Path) -> Result<()> {
     for file in pinned {
         let Some(member) = &file.member else { continue };
@@ -219,7 +221,7 @@ fn unpack(pinned: &[PinnedFile], jars: &Path) -> Result<()> {
 }
 
 /// Locks this folder against other processes, and waits if necessary. The lock is held as long as
-/// the returned file exists.
+/// the returned file is open.
 fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
     let path = work.join("lock");
     let what = || format!("lock {}", path.display());
@@ -234,7 +236,7 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
         Err(TryLockError::Error(error)) => return Err(error).with_context(what),
     }
     file.lock().with_context(what)?;
-    // The process that held the lock before may have removed the folder.
+    // The process that previously held the lock may have removed the folder.
     std::fs::create_dir_all(work.join(JARS)).with_context(what)?;
     Ok(file)
 }
@@ -266,7 +268,7 @@ fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Res
     place(&jars, folder, recipe, lock)
 }
 
-/// Makes a temporary folder next to its destination. It is removed unless it is renamed to its
+/// Creates a temporary folder next to its destination. It is removed unless it is renamed to its
 /// final name.
 pub(crate) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
     let cache = folder.parent().context("the cache folder has no parent")?;
@@ -293,7 +295,7 @@ fn digests(jars: &Path, release: &Release) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Renames a folder, whose files were compared with `lock`, to its final name.
+/// Renames a folder to its final name. Its files must have been compared with `lock`.
 pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> Result<Lock> {
     recipe.seal(jars, &lock)?;
     if folder.exists() {
@@ -302,7 +304,7 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
     }
     match std::fs::rename(jars, folder) {
         Ok(()) => Ok(lock),
-        // Another cassay process may have been faster. It has also checked its folder.
+        // Another cassay process may have renamed its folder first, after the same check.
         Err(error) => recipe
             .checked(folder)
             .map_err(|_| error)
@@ -310,7 +312,7 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
     }
 }
 
-/// Removes the remains of killed processes, which take 70 MB each.
+/// Removes the folders of killed processes, which take 70 MB each.
 fn remove_abandoned(cache: &Path) {
     let is_abandoned = |path: &Path| -> Option<bool> {
         let age = path.metadata().ok()?.modified().ok()?.elapsed().ok()?;
@@ -318,12 +320,12 @@ fn remove_abandoned(cache: &Path) {
         Some(ABANDONED.iter().any(|(begin, limit)| name.starts_with(begin) && age > *limit))
     };
     for path in folders(cache).into_iter().filter(|path| is_abandoned(path) == Some(true)) {
-        // A folder that cannot be removed does no harm, and the next process retries.
+        // If a folder cannot be removed, the next process tries again.
         let _ = std::fs::remove_dir_all(&path);
     }
 }
 
-/// Returns the content of a folder. Empty if it does not exist.
+/// Returns the paths in a folder. The list is empty if the folder does not exist.
 pub(crate) fn folders(cache: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(cache).into_iter().flatten();
     let mut all: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -338,7 +340,7 @@ pub(crate) fn left_over(cache: &Path, recipe: &Recipe) -> u64 {
     sizes.sum()
 }
 
-/// Fails if no source could fill the folder.
+/// Checks that some source could fill the folder, and fails otherwise.
 pub(crate) fn could_be_filled(recipe: &Recipe) -> Result<()> {
     if recipe.pinned.is_none() && !maven::is_installed() {
         bail!(maven::missing(&recipe.release));

@@ -1,4 +1,4 @@
-//! Finds an installed Java on which a release of Cassandra runs.
+//! Finds an installed Java with which a release of Cassandra runs.
 
 mod packages;
 
@@ -14,7 +14,7 @@ use target_spec::{JavaWanted, java_in_release, java_major, majors_words};
 /// seconds.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);
 
-/// Folders whose subfolders may be Javas, where packages and users install them.
+/// Folders in which packages and users install Java. Their subfolders may be Java homes.
 const HOMES: [&str; 5] = [
     "/usr/lib/jvm",
     "/usr/java",
@@ -23,35 +23,35 @@ const HOMES: [&str; 5] = [
     "/usr/local",
 ];
 
-/// The corresponding folders below the user's home: those of SDKMAN and of editors.
+/// Such folders below the user's home. They are those of SDKMAN and of editors.
 const HOMES_OF_USER: [&str; 2] = [".sdkman/candidates/java", ".jdks"];
 
 /// A Java runtime.
 #[derive(Clone, Debug)]
 pub struct Java {
-    /// Path of its `bin/java`.
+    /// Path of the program `bin/java`.
     pub program: PathBuf,
-    /// Version that it reports: `17.0.15`.
+    /// Version that the program reports, such as `17.0.15`.
     pub version: String,
-    /// Its whole version output, which distinguishes different builds of a version.
+    /// The whole version output, which distinguishes different builds of a version.
     pub build: String,
-    /// Sentence that states that the preferred Java is not used, and the reason.
+    /// Sentence which states that a preferred Java is not used, and the reason.
     pub passed_over: Option<String>,
 }
 
 impl Java {
-    /// Returns its major version: 17.
+    /// Returns the major version, such as 17.
     pub fn major(&self) -> Option<u32> {
         java_major(&self.version)
     }
 }
 
-/// Returns a suitable Java with the best available major version. It is that of `JAVA_HOME`, else
-/// that of `PATH`, else the first installed one.
+/// Returns a suitable Java with the best major version that is available. It is that of
+/// `JAVA_HOME`, otherwise that of `PATH`, otherwise the first one that is installed.
 ///
 /// # Errors
-/// There is no suitable Java. The message lists the others, and explains how to install one on this
-/// system.
+/// No suitable Java is installed. The message lists the unsuitable ones, and explains how to
+/// install a suitable Java on this system.
 pub fn find(wanted: &JavaWanted) -> Result<Java> {
     if let Some(home) = &wanted.home {
         return java_in(home, wanted);
@@ -69,7 +69,7 @@ pub fn find(wanted: &JavaWanted) -> Result<Java> {
     )
 }
 
-/// Returns the Java in a folder that the user named.
+/// Returns the Java in a folder that the user specified.
 fn java_in(home: &Path, wanted: &JavaWanted) -> Result<Java> {
     let said = version_of(&home.join("bin/java"))
         .with_context(|| format!("check the Java in {}", home.display()))?;
@@ -113,7 +113,7 @@ fn find_in(
     );
 }
 
-/// Returns the first Java of a major version. Adds a short description of each unsuitable one to
+/// Returns the first Java of a major version. Adds a short description of each unsuitable Java to
 /// `others`.
 fn find_major(
     home: Option<&Path>,
@@ -151,7 +151,7 @@ fn find_major(
             others.push(format!("{} is Java {version}", home.display()));
             continue;
         }
-        // The stated version of the folder may be wrong, or the Java may not run on this machine.
+        // The version that the folder states may be wrong, or the Java may not run on this machine.
         match version_of(&program) {
             Ok(said) if java_major(&said.version) == Some(wanted) => {
                 return Some(taken(program, said, &home.display().to_string(), others));
@@ -165,7 +165,8 @@ fn find_major(
     None
 }
 
-/// Returns a suitable Java with its version output, after `others` that are not suitable.
+/// Returns a suitable Java with its version output. `others` are the unsuitable ones that were
+/// found before.
 fn taken(program: PathBuf, said: JavaVersion, place: &str, others: &[String]) -> Java {
     let first = others.first();
     let JavaVersion { version, build } = said;
@@ -177,7 +178,7 @@ fn taken(program: PathBuf, said: JavaVersion, place: &str, others: &[String]) ->
     }
 }
 
-/// Returns the folders of the installed Javas, without duplicates.
+/// Returns the folders of the installed Java versions, without duplicates.
 fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut known: Vec<PathBuf> = Vec::new();
@@ -197,8 +198,8 @@ fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the version stated in the folder of a Java. If there is none, returns the version that
-/// the Java reports.
+/// Returns the version that is stated in the folder of a Java. If there is none, returns the
+/// version that the Java reports.
 fn version_at(home: &Path) -> Option<String> {
     let release = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     match java_in_release(&release) {
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!(says("command not found"), None);
     }
 
-    /// Returns a `JAVA_HOME` with a java that reports `version`.
+    /// Creates a `JAVA_HOME` with a program `java` that reports `version`.
     fn java_home(version: &str) -> tempfile::TempDir {
         let home = tempfile::tempdir().unwrap();
         let bin = home.path().join("bin");
@@ -365,7 +366,7 @@ mod tests {
         into("a-21", "21.0.1");
         into("b-17", "17.0.2");
         into("c-17", "17.0.3");
-        // The version in its folder differs from its reported version.
+        // The version that is stated in the folder differs from the reported version.
         std::fs::write(
             folder.path().join("a-21/release"),
             "JAVA_VERSION=\"17.0.9\"\n",

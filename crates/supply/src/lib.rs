@@ -1,12 +1,13 @@
 //! The only crate that knows where Cassandra's jars and a Java come from.
 //!
 //! The poms and the digests of the jars are part of the program (`versions`), so an installed
-//! binary needs no checkout. Jars come from the cache, from Maven's own cache, from a Maven
-//! repository over HTTPS, from Maven itself, or from a bundle ([`export`], [`import`]). In every
-//! case, each jar is compared with its SHA-256 before use. The lock of a release line belongs to
-//! one release. For another release, Maven must check that every jar matches the checksum in the
+//! binary does not require a checkout. Jars come from the cache, from Maven's own cache, from a
+//! Maven repository over HTTPS, from Maven itself, or from a bundle ([`export`], [`import`]). In
+//! every case, each jar is compared with its SHA-256 before use. The lock of a release line belongs
+//! to one release. For another release, Maven must check that every jar matches the checksum in the
 //! repository. The result is recorded as the lock of that folder, and jars whose names are in the
-//! lock of the line must match it. This crate prints no messages, but sends them to a [`Voice`].
+//! lock of the line must match it. This crate does not print messages, but sends them to a
+//! [`Voice`].
 
 mod bundle;
 mod failure;
@@ -40,23 +41,23 @@ use target_spec::{BuildIdentity, Origin};
 use version_files::Recipe;
 use versions::{Home, Line, Release};
 
-/// Files from which a node is started.
+/// Files with which a node is started.
 #[derive(Clone, Debug)]
 pub struct Supply {
     /// Class path of the server, without the node's own configuration folder.
     pub classpath: String,
-    /// The agent that measures the size of objects. Without it, Cassandra cannot size memtables
-    /// well.
+    /// The agent that measures the size of objects. Without it, Cassandra cannot estimate the size
+    /// of memtables well.
     pub jamm: PathBuf,
     /// The agent that offers MBeans over HTTP, if it is available.
     pub jolokia: Option<PathBuf>,
-    /// Hints for the compiler on the methods that it should inline. They are part of the server's
+    /// Hints for the compiler about methods that it should inline. They are part of the server's
     /// build.
     pub compiler_hints: Option<PathBuf>,
     /// Release of Cassandra.
     pub release: Release,
-    /// Identity that distinguishes it from other builds with the same name. `None` for pinned
-    /// releases and for those fetched by name.
+    /// Identity that distinguishes a build from other builds with the same name. `None` for
+    /// releases that are pinned or fetched by name.
     pub build: Option<BuildIdentity>,
 }
 
@@ -67,12 +68,12 @@ pub struct FetchedJars {
     pub folder: PathBuf,
     /// Number of files.
     pub files: usize,
-    /// True if all of them were in the cache before.
+    /// True if all files were already in the cache.
     pub was_there: bool,
 }
 
-/// Returns the origin of a release: `origin` itself or, if it is the default, the distribution that
-/// the environment names.
+/// Returns the origin of a release. It is `origin` or, if that is the default, the distribution
+/// that the environment specifies.
 ///
 /// # Errors
 /// The distribution does not exist, or has another version.
@@ -93,11 +94,12 @@ pub fn meant((release, origin): (&Release, &Origin), voice: &mut Voice<'_>) -> R
     Ok(Origin::Home(folder))
 }
 
-/// Makes the files of a release available: jars in `cache`, or the files that `origin` names.
+/// Makes the files of a release available. They are the jars in `cache`, or the files that `origin`
+/// specifies.
 ///
 /// # Errors
-/// A jar cannot be fetched, is missing or unknown, or differs from the lock; or `origin` does not
-/// exist, or belongs to another line.
+/// A jar cannot be fetched, is missing or unknown, or differs from the lock. Also, `origin` does
+/// not exist, or belongs to another line.
 pub fn resolve(
     cache: &Path,
     (release, origin): (&Release, &Origin),
@@ -124,7 +126,7 @@ pub fn resolve(
     Ok(supply)
 }
 
-/// Returns the jars of a release from the cache, and fetches them first if they are missing.
+/// Returns the jars of a release from the cache. They are fetched first if they are missing.
 fn supply_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Result<Supply> {
     let recipe = Recipe::read(release)?;
     let folder = recipe.folder_in(cache);
@@ -139,7 +141,7 @@ fn supply_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Res
     Ok(list_jars(&folder, &lock, release))
 }
 
-/// Makes the jars of a release available in `cache`, from `repository` if one is given.
+/// Makes the jars of a release available in `cache`. They come from `repository` if one is given.
 ///
 /// # Errors
 /// As for [`resolve`].
@@ -159,8 +161,8 @@ pub fn fetch(
     })
 }
 
-/// Returns the lock of a folder that contains every file of the lock. Also returns true if the
-/// folder was complete before.
+/// Returns the lock of a folder that contains every file of the lock, after filling the folder if
+/// necessary. Also returns true if the folder was already complete.
 fn filled(
     folder: &Path,
     recipe: &Recipe,
@@ -180,8 +182,8 @@ fn filled(
     Ok((fill::fill(folder, recipe, repository, voice)?, false))
 }
 
-/// Checks that the files of a release exist or could be fetched. It does not fetch, unpack or build
-/// files, and does not compare existing jars with the lock.
+/// Checks that the files of a release exist or could be fetched. The function does not fetch,
+/// unpack or build files, and does not compare existing jars with the lock.
 ///
 /// # Errors
 /// The files do not exist, and no source could provide them.
@@ -189,7 +191,7 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
     match origin {
         Origin::Maven => {}
         Origin::Home(home) => return Ok(Home::read(home).map(drop)?),
-        // Its content was checked when the study was read.
+        // The content of the tarball was already checked when the study was read.
         Origin::Tarball { file, .. } => {
             let found = file.metadata();
             return found.map(drop).with_context(|| format!("look at {}", file.display()));
@@ -213,8 +215,8 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
     fill::could_be_filled(&recipe)
 }
 
-/// Returns the unpacked distribution that the environment names. `None` if the cached jars are
-/// used.
+/// Returns the unpacked distribution that the environment specifies. Returns `None` if the cached
+/// jars are used.
 ///
 /// # Errors
 /// The distribution does not exist.
@@ -245,8 +247,8 @@ fn list_jars(folder: &Path, lock: &Lock, release: &Release) -> Supply {
     }
 }
 
-/// Returns the agent, if an earlier run has filled the cache. A distribution does not contain the
-/// agent.
+/// Returns the agent, if an earlier run has put it into the cache. A distribution does not contain
+/// the agent.
 fn cached_jolokia(cache: &Path) -> Option<PathBuf> {
     let of_line = |line: &&Line| {
         let recipe = Recipe::read(&line.release()).ok()?;

@@ -16,7 +16,7 @@ const BEGIN: &str = "cassandra-";
 pub struct CachedJars {
     /// Version of Cassandra.
     pub version: String,
-    /// Folder of the jars.
+    /// Folder that contains the jars.
     pub folder: PathBuf,
     /// Their size, bytes.
     pub bytes: u64,
@@ -24,19 +24,19 @@ pub struct CachedJars {
     pub state: State,
 }
 
-/// State of jars in the cache.
+/// State of the jars of a version in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// All jars are in the cache, each with its digest.
     Whole,
     /// A fetch was interrupted, and can be continued.
     Begun,
-    /// They belong to a lock other than that of this program, and are not used.
+    /// The jars belong to another lock than that of this program, and are not used.
     Unused,
-    /// A jar has changed, and the sentence names it. All jars are fetched again when they are
+    /// A jar has changed. The sentence names the jar. All jars are fetched again when they are
     /// needed.
     Changed(String),
-    /// There are no jars.
+    /// The cache does not contain jars of this version.
     Absent,
 }
 
@@ -66,7 +66,8 @@ pub fn list(cache: &Path) -> Result<Vec<CachedJars>> {
     let own: Vec<PathBuf> = all.iter().map(|pinned| pinned.folder.clone()).collect();
     for folder in folders(cache).into_iter().filter(|folder| folder.is_dir()) {
         let name = files::name_of(&folder).and_then(|name| name.strip_prefix(BEGIN));
-        // The hash that distinguishes folders of a version comes last. `unpinned` may be before it.
+        // The last part of the name is the hash that distinguishes folders of a version. `unpinned`
+        // may come before it.
         let version = name.and_then(|name| name.rsplit_once('-')).map(|(version, _)| version);
         let Some(version) = version.filter(|_| !own.contains(&folder)) else {
             continue;
@@ -111,7 +112,7 @@ fn bytes_in(folder: &Path) -> u64 {
 }
 
 /// Returns a sentence about the jars that a run on local nodes would have to fetch first, with the
-/// command that fetches them in advance. `None` if they are in the cache.
+/// command that fetches them in advance. Returns `None` if they are in the cache.
 pub fn absent(cache: &Path, release: &Release) -> Option<String> {
     if home().is_ok_and(|home| home.is_some()) {
         return None;

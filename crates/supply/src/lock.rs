@@ -1,9 +1,10 @@
-//! The files of a version with their digests. For the pinned version, also their paths in a Maven
-//! repository and their sizes.
+//! The files of a version with their digests. For the pinned version, it also has their paths in a
+//! Maven repository and their sizes.
 //!
-//! A line's `supply.lock` has a line for each file: SHA-256, bytes, path in the repository. A path
-//! with `!/` names a file within a jar. For versions that are not pinned, the folder contains a
-//! record with lines of SHA-256 and name.
+//! The `supply.lock` of a line has one line of text for each file, with its SHA-256, its size in
+//! bytes, and its path in the repository. A path with `!/` names a file within a jar. For versions
+//! that are not pinned, the folder contains a record, whose lines have the SHA-256 and the name of
+//! a file.
 
 use crate::files::digest_of;
 use anyhow::{Context, Result, bail};
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use versions::Release;
 
-/// Name of the compiler's hints in the folder. Apache's scripts use the same file.
+/// File name of the compiler's hints. Apache's scripts use the same name.
 pub(crate) const HINTS: &str = "hotspot_compiler";
 
 /// Number of hexadecimal digits of a SHA-256.
@@ -25,17 +26,17 @@ pub(crate) type Lock = BTreeMap<String, String>;
 pub(crate) struct PinnedFile {
     /// File name in the folder.
     pub name: String,
-    /// Its SHA-256 in lower-case hexadecimal digits.
+    /// SHA-256 of the file in lower-case hexadecimal digits.
     pub sha256: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Path below the address of a Maven repository, of the file or of the jar that contains it.
+    /// Path of the file, or of the jar that contains it, below the address of a Maven repository.
     pub path: String,
-    /// Name within that jar. `None` if it is the file itself.
+    /// Name of the file within that jar. `None` if the path is that of the file itself.
     pub member: Option<String>,
 }
 
-/// Parses a lock with paths.
+/// Parses a lock that contains paths.
 pub(crate) fn parse_pinned(text: &str) -> Result<Vec<PinnedFile>> {
     let line = |line: &str| -> Option<PinnedFile> {
         let mut words = line.split("  ");
@@ -61,7 +62,7 @@ pub(crate) fn parse_pinned(text: &str) -> Result<Vec<PinnedFile>> {
         .collect()
 }
 
-/// Returns the digests of files by their names.
+/// Returns the digests of the files by name.
 pub(crate) fn lock_of(pinned: &[PinnedFile]) -> Lock {
     pinned.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect()
 }
@@ -80,17 +81,17 @@ pub(crate) fn parse_lock(text: &str) -> Result<Lock> {
         .collect()
 }
 
-/// Returns lines of digests and names, in the order of the names.
+/// Returns lines with digests and names, in the order of the names.
 pub(crate) fn lock_text(lock: &Lock) -> String {
     let line = |(name, digest): (&String, &String)| format!("{digest}  {name}\n");
     lock.iter().map(line).collect()
 }
 
-/// Checks a generated lock. It must contain the server of the version and its agents. Files that
+/// Checks a generated lock. It must contain the server of the version and the agents. Files that
 /// are also in the checked-in lock must match it.
 pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
     for PinnedFile { name, sha256, .. } in parse_pinned(release.line().lock)? {
-        // The hints belong to the server, but their name contains no version.
+        // The hints belong to the server, but their name does not contain a version.
         let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
         if let Some(found) = found.filter(|found| **found != sha256) {
             bail!(
@@ -121,7 +122,7 @@ pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
 }
 
 /// Checks that the folder contains every file of the lock with its digest, and no other file. `by`
-/// names the source.
+/// is the name of the source.
 pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
     for (name, digest) in lock {
         let path = folder.join(name);

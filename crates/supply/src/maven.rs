@@ -1,5 +1,5 @@
-//! Runs Maven, which fetches the jars of versions that are not pinned, and jars that the repository
-//! refuses. It passes on one message for each jar.
+//! Runs Maven. It fetches the jars of versions that are not pinned, and jars that the repository
+//! refuses to this program. The module passes on one message for each jar.
 
 use crate::java::program_in;
 use crate::progress::{Message, Voice};
@@ -9,17 +9,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use versions::Release;
 
-/// The plug-in's goal that copies the resolved jars of a pom. Its version is pinned in the pom.
+/// The goal of Maven's plug-in that copies the resolved jars of a pom. The pom pins the version of
+/// the plug-in.
 const COPY_GOAL: &str = "dependency:copy-dependencies";
 
-/// The goal that unpacks the compiler's hints from the server's jar, as described in the pom.
+/// The goal that unpacks the compiler's hints from the server's jar, as specified in the pom.
 const UNPACK_GOAL: &str = "dependency:unpack@hints";
 
-/// Time limit for Maven, which may fetch about 70 MB over a very slow network.
+/// Time limit for Maven. It may have to fetch about 70 MB over a very slow network.
 const LIMIT: Duration = Duration::from_secs(3600);
-/// Maximum number of error lines. Further lines repeat them.
+/// Maximum number of error lines that are shown. Maven repeats the same errors in further lines.
 const FAILURES_SHOWN: usize = 6;
-/// Maximum length of a line. Maven's longest lines have a few hundred bytes.
+/// Maximum length of a line in bytes. Maven's longest lines have a few hundred bytes.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// Returns true if `PATH` contains Maven.
@@ -32,7 +33,7 @@ fn program() -> Option<PathBuf> {
     program_in(std::env::split_paths(&path), "mvn")
 }
 
-/// Returns the error about missing Maven, for a version whose jars only Maven could fetch.
+/// Returns the error about a missing Maven, for a version whose jars only Maven can fetch.
 pub(crate) fn missing(release: &Release) -> String {
     let pinned = release.line().pinned;
     format!(
@@ -44,8 +45,9 @@ pub(crate) fn missing(release: &Release) -> String {
 }
 
 /// Runs Maven on the pom in `work`. Maven writes all jars to `jars`, and the compiler's hints to a
-/// folder below it. If `is_pinned`, every jar is checked against a lock afterwards. Otherwise Maven
-/// itself must refuse jars that differ from the repository's checksum, instead of warning.
+/// folder below it. If `is_pinned` is true, every jar is checked against a lock afterwards.
+/// Otherwise Maven itself must refuse jars that differ from the repository's checksum, instead of
+/// only warning.
 ///
 /// # Errors
 /// Maven is missing or fails.
@@ -107,7 +109,8 @@ pub(crate) fn run(
 struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Passes on each whole line. Cuts an unfinished line when it is longer than any line of Maven.
+    /// Passes on each complete line. If an incomplete line is longer than any line of Maven, it is
+    /// truncated.
     fn push(&mut self, piece: &[u8], mut take: impl FnMut(&str)) {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             self.0.extend_from_slice(part);
@@ -119,7 +122,7 @@ impl Lines {
     }
 }
 
-/// Returns the name of the file in Maven's message about a downloaded jar.
+/// Returns the name of the file, if the line is Maven's message about a downloaded jar.
 fn downloaded(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("Downloaded from ")?;
     let address = rest.split_ascii_whitespace().nth(1)?;

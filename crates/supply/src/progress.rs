@@ -1,15 +1,15 @@
-//! Messages during the fetch of jars: sentences and progress.
+//! Messages while jars are fetched: sentences, and the progress.
 
 use measure::number;
 
 /// Progress of a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of complete files, including their check.
+    /// Number of files that are complete and have been checked.
     pub files: usize,
-    /// Number of required files.
+    /// Number of files that are required.
     pub files_wanted: usize,
-    /// Number of available bytes.
+    /// Number of bytes that are available.
     pub bytes: u64,
     /// Required bytes.
     pub bytes_wanted: u64,
@@ -27,7 +27,7 @@ impl Progress {
         )
     }
 
-    /// Returns the number of complete quarters, by bytes.
+    /// Returns the number of quarters of the bytes that are complete.
     fn quarters(self) -> u64 {
         4 * self.bytes / self.bytes_wanted.max(1)
     }
@@ -38,22 +38,23 @@ impl Progress {
 pub enum Message<'a> {
     /// A sentence.
     Line(&'a str),
-    /// Progress. These messages come often, and are soon out of date.
+    /// The progress. Such messages come often, and are soon out of date.
     Progress(Progress),
 }
 
 /// Receiver of messages.
 pub type Voice<'a> = dyn FnMut(Message<'_>) + 'a;
 
-/// Returns a voice for permanent lines. It prints each sentence, and a line for each complete
-/// quarter.
+/// Returns a voice for output whose lines remain. It prints each sentence, and one line for each
+/// quarter that is complete.
 pub fn plainly<'a>(say: &'a mut dyn FnMut(&str)) -> impl FnMut(Message<'_>) + 'a {
     let mut quarters = 0;
     move |said| match said {
         Message::Line(line) => say(line),
         Message::Progress(progress) => {
             let now = progress.quarters();
-            // After the next message, a line for the last quarter is unnecessary.
+            // The line for the last quarter is not necessary, since the next message reports the
+            // result.
             if now > quarters && now < 4 {
                 say(&progress.words());
             }

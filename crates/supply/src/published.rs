@@ -1,4 +1,4 @@
-//! States for plans whether a release is available by its name.
+//! Finds out for plans whether a release is available under its name.
 
 use crate::failure::Failure;
 use crate::home;
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use versions::{Home, Release};
 
-/// Answers by version, because the rules query again for each variant.
+/// Answers by version. They are stored because the rules ask again for each variant.
 static ANSWERS: Mutex<BTreeMap<String, Option<bool>>> = Mutex::new(BTreeMap::new());
 
-/// Returns true if the repository has a release, or if Maven's cache or the distribution that the
-/// environment names contains it. `None` if this is unknown.
+/// Returns true if the repository has a release, or if it is in Maven's cache or is the
+/// distribution that the environment specifies. Returns `None` if this is unknown.
 ///
 /// It sends only one request to the repository, for a file of a few kilobytes.
 pub fn is_published(release: &Release) -> Option<bool> {
@@ -22,7 +22,8 @@ pub fn is_published(release: &Release) -> Option<bool> {
 }
 
 fn query_published(release: &Release, settings: &Settings) -> Option<bool> {
-    // If it is another release, or not a distribution, the start reports an error.
+    // If the distribution has another release or is invalid, the error is reported when nodes are
+    // started.
     let own = home().ok().flatten().and_then(|home| Home::read(&home).ok());
     if own.is_some_and(|own| own.release == *release) {
         return Some(true);

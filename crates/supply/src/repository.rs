@@ -1,4 +1,4 @@
-//! Accesses a Maven repository over HTTP. It gets a whole file, or the rest of one.
+//! Accesses a Maven repository over HTTP. It requests a whole file, or the rest of a file.
 
 use crate::failure::Failure;
 use anyhow::{Context, Result, bail};
@@ -17,49 +17,50 @@ pub(crate) const CENTRAL: &str = "https://repo.maven.apache.org/maven2";
 /// Environment variable that names another repository.
 const REPOSITORY_VARIABLE: &str = "CASSAY_MAVEN_REPOSITORY";
 
-/// Time limit for connecting, since a firewall that drops packets gives no answer.
+/// Time limit for connecting. It is needed because a firewall that drops packets does not answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
-/// Time limit without any data.
+/// Time limit for receiving the next data.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
 /// A repository.
 #[derive(Clone, Debug)]
 pub(crate) struct Repository {
-    /// Address without a slash at its end, and without user and password.
+    /// Address of the repository without a slash at its end, and without user and password.
     address: String,
-    /// Header with the credentials.
+    /// HTTP header with the credentials.
     authorization: Option<String>,
-    /// True if it is accessed through a proxy.
+    /// True if the repository is accessed through a proxy.
     is_behind_proxy: bool,
     agent: ureq::Agent,
 }
 
-/// The response with a whole file or its rest.
+/// The response to a request, with a whole file or the rest of a file.
 pub(crate) struct Answer {
-    /// Offset in the file at which the response begins.
+    /// Offset in the file at which the data begins.
     pub from: u64,
-    /// Number of bytes, if the server states it.
+    /// Number of bytes of the data, if the server states it.
     pub bytes: Option<u64>,
     pub body: BodyReader<'static>,
 }
 
 impl Repository {
-    /// Returns the repository at an address, accessed through the proxy of the environment.
+    /// Returns the repository at an address. It is accessed through the proxy that the environment
+    /// specifies.
     ///
     /// # Errors
-    /// The address is invalid for a repository, or the certificates that the environment names
-    /// cannot be read.
+    /// The address is not valid for a repository, or the certificates that the environment
+    /// specifies cannot be read.
     pub fn new(address: &str) -> Result<Repository> {
         let proxy = ureq::Proxy::try_from_env();
         Repository::through(address, proxy)
     }
 
-    /// Does the same as [`Repository::new`], with this proxy or without one.
+    /// Does the same as [`Repository::new`], with the given proxy or without a proxy.
     pub fn through(address: &str, proxy: Option<ureq::Proxy>) -> Result<Repository> {
         let (scheme, rest) = address.split_once("://").unwrap_or_default();
         if !matches!(scheme, "http" | "https") || rest.is_empty() {
-            // The part before the @ may contain a password.
+            // The text before the @ may contain a password, which must not be shown.
             let shown = address.rsplit('@').next().unwrap_or_default();
             bail!(
                 "{shown:?} is not the address of a Maven repository\nhint: an address begins with \
@@ -74,7 +75,7 @@ impl Repository {
         let is_behind_proxy = proxy.is_some();
         let config = ureq::Agent::config_builder()
             .proxy(proxy)
-            // A refusal gets its own error message.
+            // A refusal is reported with a separate error message.
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT_LIMIT))
             .timeout_per_read(Some(SILENCE_LIMIT))
@@ -88,17 +89,17 @@ impl Repository {
         })
     }
 
-    /// Returns its address, without user and password.
+    /// Returns the address of the repository, without user and password.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Returns the address of a file.
+    /// Returns the address of a file in the repository.
     pub fn url(&self, path: &str) -> String {
         format!("{}/{path}", self.address)
     }
 
-    /// Requests a file from an offset. The answer may begin earlier.
+    /// Requests a file from an offset on. The data of the answer may begin earlier.
     pub fn get(&self, path: &str, from: u64) -> Result<Answer, Failure> {
         let url = self.url(path);
         let mut request = self.agent.get(&url);
@@ -131,7 +132,7 @@ impl Repository {
         }
     }
 
-    /// Returns the route of the connection, for messages.
+    /// Returns a description of the connection's route, for messages.
     fn way(&self) -> &'static str {
         if self.is_behind_proxy {
             " (through the proxy of the environment)"
@@ -161,7 +162,7 @@ impl Repository {
     }
 }
 
-/// Returns the offset at which a part of a file begins, from `bytes 100-199/200`.
+/// Returns the offset at which the data begins, from a header such as `bytes 100-199/200`.
 fn begin_of(headers: &ureq::http::HeaderMap) -> Option<u64> {
     let range = headers.get("content-range")?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
@@ -178,8 +179,9 @@ fn message(error: &ureq::Error) -> String {
     }
 }
 
-/// Returns the trusted certificates: those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
-/// If the system has none, it returns those that browsers trust, which the program contains.
+/// Returns the trusted certificates. They are those of the system, or of `SSL_CERT_FILE` and
+/// `SSL_CERT_DIR`. If the system has none, they are those that browsers trust, which are part of
+/// the program.
 fn tls() -> Result<TlsConfig> {
     let found = load_native_certs();
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -206,12 +208,12 @@ fn tls() -> Result<TlsConfig> {
         .build())
 }
 
-/// Returns the address that the environment names.
+/// Returns the address of the repository that the environment specifies.
 pub(crate) fn named_by_environment() -> Option<String> {
     std::env::var(REPOSITORY_VARIABLE).ok().filter(|value| !value.is_empty())
 }
 
-/// Returns the repository that the user named, or Maven's mirror, or Maven Central.
+/// Returns the repository that the user specified, or Maven's mirror, or Maven Central.
 pub(crate) fn chosen(named: Option<&str>, mirror: Option<&str>) -> Result<Repository> {
     let address = named.or(mirror).unwrap_or(CENTRAL);
     Repository::new(address).with_context(|| match (named, mirror) {

@@ -1,15 +1,15 @@
-//! Reads the settings of Maven for finding jars: the folder of its cache, and a mirror of Maven
-//! Central.
+//! Reads those settings of Maven that are needed to find jars. They are the folder of its cache,
+//! and a mirror of Maven Central.
 //!
-//! As in Maven, they come from the user's `settings.xml`, then from that of the machine. It ignores
-//! other settings (proxies, passwords, profiles), since Maven itself is used if the repository
-//! refuses.
+//! As in Maven, the settings come from the user's `settings.xml`, and then from that of the
+//! machine. Other settings (proxies, passwords, profiles) are ignored, since Maven itself is used
+//! if the repository refuses.
 
 use foreign::FileKind;
 use roxmltree::{Document, Node};
 use std::path::{Path, PathBuf};
 
-/// Id of the repository whose mirror is searched.
+/// Id of the repository for which a mirror is used.
 const CENTRAL: &str = "central";
 
 /// Option that sets the folder of Maven's cache for all projects of a user.
@@ -22,7 +22,7 @@ pub struct Settings {
     pub local: Option<PathBuf>,
     /// Address to use instead of Maven Central.
     pub mirror: Option<String>,
-    /// A sentence for each file that could not be read.
+    /// Notes about files that could not be read, with a sentence for each.
     pub notes: Vec<String>,
 }
 
@@ -68,14 +68,14 @@ impl Settings {
         all
     }
 
-    /// Copies missing settings from `other`.
+    /// Takes missing settings from `other`.
     fn or(mut self, other: Settings) -> Settings {
         self.local = self.local.or(other.local);
         self.mirror = self.mirror.or(other.mirror);
         self
     }
 
-    /// Parses the text of one file. `variable` returns variables of the environment.
+    /// Parses the text of one file. `variable` returns the value of an environment variable.
     pub fn from_text(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -114,7 +114,7 @@ fn is_of_central(patterns: &str) -> bool {
     !is_out && words.any(|word| matches!(word, "*" | "external:*" | CENTRAL))
 }
 
-/// Replaces `${user.home}` and `${env.NAME}` in a value. Does not change unknown placeholders.
+/// Replaces `${user.home}` and `${env.NAME}` in a value. Unknown placeholders remain unchanged.
 fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;

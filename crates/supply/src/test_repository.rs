@@ -1,4 +1,4 @@
-//! A repository for tests, with a few small files on loopback. It can imitate failures of real
+//! A repository for tests, with a few small files on loopback. It can imitate the failures of real
 //! servers and proxies.
 
 use crate::lock::PinnedFile;
@@ -9,12 +9,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// Behaviour when a file is requested.
+/// Behaviour of the server when a file is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseBehaviour {
-    /// The correct answer, including ranges.
+    /// Sends the correct answer, including ranges.
     Well,
-    /// Ignores ranges and always answers from the beginning.
+    /// Ignores ranges, and always sends the file from the beginning.
     Whole,
     /// Sends half of the requested bytes, then ends the connection.
     Halves,
@@ -24,7 +24,7 @@ pub(crate) enum ResponseBehaviour {
     Page,
     /// Only this status.
     Status(u16),
-    /// Sends the same number of other bytes.
+    /// Sends other bytes, with the correct number.
     Other,
     /// Additional bytes.
     More,
@@ -45,12 +45,12 @@ pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
 pub(crate) struct RunningRepository {
     /// Address of the repository.
     pub address: String,
-    /// Requests, with the path and the first byte of a range.
+    /// Requests so far. Each has the path and the first byte of the range.
     pub asked: Arc<Mutex<Vec<(String, u64)>>>,
 }
 
 impl RunningRepository {
-    /// Serves texts by their names until the test ends, each with its behaviour.
+    /// Serves texts by name until the test ends. Each has a behaviour.
     pub fn start(files: &[(&str, &str, ResponseBehaviour)]) -> RunningRepository {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/maven", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! Cassandra from the user instead of a Maven release: a folder, a distribution as one file, or the
-//! result of a build command.
+//! Cassandra that the user provides instead of a Maven release. It is a folder, a distribution as
+//! one file, or the result of a build command.
 
 use crate::Supply;
 use crate::files::{digest_of, name_of, write_whole};
@@ -17,27 +17,28 @@ use std::time::Duration;
 use target_spec::BuildIdentity;
 use versions::Home;
 
-/// Prefix of the names of folders into which tarballs are unpacked.
+/// Prefix of the names of folders into which distributions are unpacked.
 const UNPACKED: &str = "tarball-";
 
-/// File in such a folder that marks it as complete.
+/// File in such a folder which marks that the folder is complete.
 const WHOLE: &str = "cassay-unpacked";
 
-/// Maximum unpacked size of a distribution, bytes. Current distributions have 120 MB.
+/// Maximum size of a distribution after unpacking, in bytes. Current distributions have 120 MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
-/// Number of last lines of a failed build that are shown.
+/// Number of lines that are shown from the end of a failed build's output.
 const LINES_SHOWN: usize = 20;
-/// Number of bytes of each stream that are kept for these lines, since a compiler's lines are long.
+/// Number of bytes that are kept from the end of each stream for these lines. It is large because a
+/// compiler's lines are long.
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 
 /// Time limit of a build. Building Cassandra and fetching all its jars takes about ten minutes.
 const BUILD_LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// Returns the files in a folder from which nodes are started.
+/// Returns the files in a folder with which nodes are started.
 ///
 /// # Errors
-/// The folder is neither a distribution nor a built tree, or one of its jars cannot be read.
+/// The folder is neither a distribution nor a built source tree, or one of its jars cannot be read.
 pub(crate) fn read_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Supply> {
     let home = Home::read(folder)?;
     let digest = home.digest().with_context(|| format!("read {}", folder.display()))?;
@@ -53,11 +54,12 @@ pub(crate) fn read_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Suppl
     })
 }
 
-/// Returns the folder of an unpacked tarball. It first checks the digest of the tarball, and
-/// unpacks it once.
+/// Returns the folder of an unpacked tarball. The digest of the tarball is checked first. It is
+/// unpacked only once.
 ///
 /// # Errors
-/// The file has another digest, is not a gzipped tar, or contains paths outside its folder.
+/// The file has another digest, is not a gzipped tar archive, or contains paths outside of its
+/// folder.
 pub(crate) fn unpacked(
     cache: &Path,
     file: &Path,
@@ -82,7 +84,7 @@ pub(crate) fn unpacked(
     let what = || format!("unpack {}", file.display());
     let opened = foreign::open(FileKind::Archive, file).with_context(what)?;
     let limited = GzDecoder::new(BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
-    // The library skips paths outside the folder.
+    // The library skips paths outside of the folder.
     tar::Archive::new(limited).unpack(fresh.path()).with_context(what)?;
     let entries = std::fs::read_dir(fresh.path()).with_context(what)?;
     let mut inner = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -96,20 +98,20 @@ pub(crate) fn unpacked(
     write_whole(&fresh.path().join(WHOLE), &name)?;
     match std::fs::rename(fresh.path(), &folder) {
         Ok(()) => {}
-        // Another cassay process was faster.
+        // Another cassay process has unpacked the tarball first.
         Err(_) if folder.join(WHOLE).is_file() => {}
         Err(error) => return Err(error).with_context(what),
     }
     Ok(folder.join(name))
 }
 
-/// Finished builds. Each build runs once for all clusters that this process starts.
+/// Builds that have finished. Each build runs only once for all clusters that this process starts.
 static BUILT: Mutex<BTreeSet<(Vec<String>, PathBuf)>> = Mutex::new(BTreeSet::new());
 
-/// Runs the build command in its folder, once in this process.
+/// Runs the build command in its folder, unless this process has already done so.
 ///
 /// # Errors
-/// The command cannot be started or fails. The message contains its last lines.
+/// The command cannot be started or fails. The message contains the last lines of its output.
 pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> Result<()> {
     let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let key = (command.to_vec(), home.to_owned());
@@ -164,7 +166,7 @@ struct LastLines(Vec<u8>);
 impl LastLines {
     fn push(&mut self, piece: &[u8]) {
         self.0.extend_from_slice(piece);
-        // It is trimmed in large steps, so that each byte is moved only once or twice.
+        // The buffer is shortened in large steps, so that each byte is moved only once or twice.
         if self.0.len() > 2 * SHOWN_BYTES_MAX {
             self.0.drain(..self.0.len() - SHOWN_BYTES_MAX);
         }

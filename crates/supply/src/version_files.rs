@@ -1,10 +1,10 @@
 //! The files of a version, their folder, and the check that existing files are intact.
 //!
 //! A folder is used only if it contains every file of the lock with its SHA-256. All digests are
-//! checked again once per boot of the machine, and whenever a file differs from the checked one.
-//! The stamp contains its inode, its size and the times of its last changes. The kernel itself sets
-//! the time of the last inode change, so a replaced jar is detected even if its size and date are
-//! the same.
+//! checked again once per boot of the machine, and whenever a file has changed since the last
+//! check. To detect a change, a stamp records the inode of each file, its size and the times of its
+//! last changes. The kernel itself sets the time of the last inode change, so a replaced jar is
+//! detected even if its size and date are the same.
 
 use crate::files::{boot_id, digest_of_texts, identity_of, write_whole};
 use crate::lock::{Lock, PinnedFile, check_digests, lock_of, lock_text, parse_lock, parse_pinned};
@@ -16,10 +16,10 @@ use versions::{POM, POM_VERSION, Release};
 /// File that records the lock with which a folder was compared, and the identity of every file.
 const STAMP: &str = "checked";
 
-/// Lock of a folder for a version without a checked-in lock.
+/// File with the lock of a folder, for a version without a checked-in lock.
 const RECORD: &str = "supply.lock";
 
-/// The files of a version, and the data to verify them.
+/// The files of a version, and the data with which they are verified.
 #[derive(Debug)]
 pub(crate) struct Recipe {
     pub release: Release,
@@ -27,7 +27,7 @@ pub(crate) struct Recipe {
     pub pom: String,
     /// The files of the pinned version. `None` for other versions.
     pub pinned: Option<Vec<PinnedFile>>,
-    /// Lock of these files.
+    /// Lock of the pinned files.
     lock: Option<Lock>,
 }
 
@@ -57,7 +57,7 @@ impl Recipe {
         }
     }
 
-    /// Returns the folder of the files. It differs for another pom or lock.
+    /// Returns the folder of the files in the cache. It is different for another pom or lock.
     pub fn folder_in(&self, cache: &Path) -> PathBuf {
         let begin = if self.pinned.is_some() {
             ""
@@ -71,51 +71,53 @@ impl Recipe {
         ))
     }
 
-    /// Returns a short hash of the recipe, for names.
+    /// Returns a short hash of the recipe, for use in names.
     pub fn short(&self) -> String {
         let own = || self.release.line().lock.to_string();
         let lock = self.lock.as_ref().map_or_else(own, lock_text);
         digest_of_texts(&[&self.pom, &lock])[..12].to_string()
     }
 
-    /// Returns the total bytes of all pinned files.
+    /// Returns the total number of bytes of all pinned files.
     pub fn bytes(&self) -> Option<u64> {
         let pinned = self.pinned.as_ref()?;
         Some(pinned.iter().filter(|file| file.member.is_none()).map(|file| file.bytes).sum())
     }
 
     /// Returns the lock for the files in a folder. It is the program's lock, or the lock that was
-    /// recorded when they were fetched.
+    /// recorded when the files were fetched.
     fn lock_in(&self, folder: &Path) -> Option<Lock> {
         let record =
             || parse_lock(&foreign::text(FileKind::Supply, folder.join(RECORD)).ok()?).ok();
         self.lock.clone().or_else(record)
     }
 
-    /// Returns the lock of a folder in which every file is intact according to the stamp or, if the
-    /// stamp differs, according to all digests. The error is a sentence about the change. It is
-    /// `None` if the folder was never filled.
+    /// Returns the lock of a folder in which every file is intact. This is known from the stamp or,
+    /// if the stamp differs, from all digests. The error is a sentence about the change, or `None`
+    /// if the folder was never filled.
     pub fn checked(&self, folder: &Path) -> Result<Lock, Option<String>> {
         let stamp = foreign::text(FileKind::Supply, folder.join(STAMP)).map_err(|_| None)?;
         let lock = self.lock_in(folder).ok_or(None)?;
         let said = |error: anyhow::Error| Some(format!("{error:#}"));
-        // The identity is read before the digests, so that a later change affects the next stamp.
+        // The identities are read before the digests. If a file changes in the meantime, the next
+        // stamp is different.
         let now = self.stamp_of(folder, &lock).map_err(said)?;
         if now == stamp {
             return Ok(lock);
         }
-        // The first line identifies the recipe. A folder of another recipe is not checked further.
+        // The first line identifies the recipe. If it differs, the folder belongs to another recipe
+        // and is not checked further.
         if now.lines().next() != stamp.lines().next() {
             return Err(None);
         }
         check_digests(folder, &lock).map_err(said)?;
-        // A cache that is not writable is checked completely every time.
+        // If the cache is not writable, no stamp is stored, and everything is checked every time.
         let _ = write_whole(&folder.join(STAMP), &now);
         Ok(lock)
     }
 
-    /// Records in a folder that all of its files match `lock`. Also records the lock itself if the
-    /// program does not contain it.
+    /// Records in a folder that all of its files match `lock`. Also records the lock itself if it
+    /// is not part of the program.
     pub fn seal(&self, folder: &Path, lock: &Lock) -> Result<()> {
         if self.lock.is_none() {
             write_whole(&folder.join(RECORD), &lock_text(lock))?;
@@ -123,7 +125,8 @@ impl Recipe {
         write_whole(&folder.join(STAMP), &self.stamp_of(folder, lock)?)
     }
 
-    /// Returns the digest of pom and lock, the machine's boot id, and the identity of every file.
+    /// Returns the digest of the pom and the lock, the machine's boot id, and the identity of every
+    /// file.
     fn stamp_of(&self, folder: &Path, lock: &Lock) -> Result<String> {
         let boot = boot_id();
         let recipe = digest_of_texts(&[&self.pom, &lock_text(lock)]);
@@ -201,7 +204,7 @@ mod tests {
         let (folder, recipe, lock) = folder();
         let (jar, stamp) = (folder.path().join("a.jar"), folder.path().join(STAMP));
         let first = recipe.stamp_of(folder.path(), &lock).unwrap();
-        // After another boot of the machine, everything is checked again, and the result is stored.
+        // After another boot of the machine, all files are checked again, and the result is stored.
         let begin = first.lines().next().unwrap();
         let other = first.replacen("boot ", "boot x", 1);
         assert!(other.starts_with(begin) && other != first);

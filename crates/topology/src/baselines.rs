@@ -1,11 +1,11 @@
-//! Placements by other rules, for comparison.
+//! Placements by simpler rules, for comparison.
 
 use crate::cpuset::CpuSet;
 use crate::machine::Machine;
 use crate::request::PlacementRequest;
 
-/// Places instance k on the CPUs k·V to k·V + V − 1 of the list of allowed CPUs, like a script
-/// without knowledge of the topology. Returns the CPUs of each instance, and omits missing numbers.
+/// Places instance k on the CPUs k·V to k·V + V − 1 of the list of allowed CPUs, like a script that
+/// ignores the topology. Returns the CPUs of each instance. CPUs that do not exist are omitted.
 pub fn naive(machine: &Machine, wish: &PlacementRequest) -> Vec<Vec<u32>> {
     let all: Vec<u32> = machine.allowed_cpus().iter().collect();
     let vcpus = wish.vcpus.max(1) as usize;
@@ -13,9 +13,9 @@ pub fn naive(machine: &Machine, wish: &PlacementRequest) -> Vec<Vec<u32>> {
     parts.map(<[u32]>::to_vec).collect()
 }
 
-/// Splits the machine evenly by its tree, like `hwloc-distrib`. Packages divide the parts in
-/// proportion to their CPUs, then nodes, L3 groups and cores do. Returns `parts` sets, which
-/// together cover the machine.
+/// Splits the machine evenly by its tree, like `hwloc-distrib`. The parts are divided among
+/// packages in proportion to their CPUs, then among nodes, L3 groups and cores in the same way.
+/// Returns `parts` sets, which together cover the machine.
 pub fn distribute(machine: &Machine, parts: usize) -> Vec<CpuSet> {
     let cores: Vec<usize> = (0..machine.cores.len()).collect();
     let mut found = Vec::new();
@@ -23,7 +23,7 @@ pub fn distribute(machine: &Machine, parts: usize) -> Vec<CpuSet> {
     found
 }
 
-/// Levels of the tree below the machine. The level below them has only threads.
+/// Number of levels of the tree below the machine. Below the last level there are only threads.
 const LEVELS: usize = 4;
 
 fn share(machine: &Machine, cores: &[usize], parts: usize, level: usize, found: &mut Vec<CpuSet>) {
@@ -45,8 +45,9 @@ fn share(machine: &Machine, cores: &[usize], parts: usize, level: usize, found: 
     let all = weight(cores);
     let (mut given, mut passed) = (0, 0);
     for children in cores.chunk_by(|&one, &two| place(one) == place(two)) {
-        // This is the rule of hwloc. Each child gets the parts due up to it, rounded up, minus the
-        // parts already assigned. A child that gets none joins the set before it.
+        // This is the rule of hwloc. Each child gets the number of parts that is due up to it,
+        // rounded up, minus the parts already assigned. If this number is 0, the child joins the
+        // previous set.
         let own = weight(children);
         passed += own;
         let due = (passed * parts).div_ceil(all) - given;

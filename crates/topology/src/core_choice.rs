@@ -15,21 +15,21 @@ pub(crate) struct Unit {
     pub package: usize,
     pub node: usize,
     pub l3: usize,
-    /// OS numbers of the CPUs in the unit.
+    /// OS numbers of the unit's CPUs.
     pub cpus: Vec<u32>,
 }
 
-/// Units in the order of the machine, with their allocation.
+/// Units in the order of the machine, and the state of their allocation.
 #[derive(Clone)]
 pub(crate) struct Pool {
     pub units: Vec<Unit>,
     /// Number of cells that use each unit.
     pub uses: Vec<u32>,
-    /// Maximum number of uses. A unit with fewer uses is free.
+    /// Number of uses below which a unit is free.
     pub layer: u32,
-    /// Units of each pair of node and package.
+    /// Indices of the units of each pair of node and package.
     pub domains: Vec<Vec<usize>>,
-    /// Free memory of each node in bytes. `None` if memory is not counted.
+    /// Free memory of each node in bytes. `None` if the memory is not taken into account.
     pub memory: Vec<Option<u64>>,
 }
 
@@ -44,15 +44,15 @@ pub(crate) struct PlacedCell {
     pub memory: Vec<(usize, u64)>,
 }
 
-/// Inputs of placing, apart from the pool.
+/// Inputs of the placement, except the pool.
 pub(crate) struct Order<'a> {
     pub machine: &'a Machine,
-    /// vCPUs of the cells of an instance.
+    /// Number of vCPUs of each cell of an instance.
     pub cells: &'a [u32],
     pub instances: u32,
-    /// Memory of an instance in bytes, if memory is counted.
+    /// Memory of an instance in bytes. `None` if memory is not taken into account.
     pub memory_bytes: Option<u64>,
-    /// Indices of the nodes that instances should be close to.
+    /// Indices of the nodes to which instances should be close.
     pub near: &'a [usize],
     /// Maximum number of times a CPU may be allocated.
     pub layers: u32,
@@ -92,7 +92,7 @@ impl Pool {
                 None => domains.push((key, vec![index])),
             }
         }
-        // A node's memory counts if it may be used and its size is known.
+        // The memory of a node is taken into account if it may be used and its size is known.
         let nodes = machine.nodes.iter();
         let memory =
             nodes.map(|node| node.memory_bytes.map(|bytes| bytes * u64::from(node.allowed)));
@@ -119,13 +119,14 @@ impl Pool {
         free.map(|&unit| self.units[unit].cpus.len() as u32).sum()
     }
 
-    /// Returns the number of cells of `vcpus` vCPUs that fit on the free units of a domain without
-    /// sharing units.
+    /// Returns the number of cells with `vcpus` vCPUs that fit on the free units of a domain, if
+    /// cells do not share units.
     pub fn fits(&self, domain: usize, vcpus: u32) -> u32 {
         self.hold(self.domains[domain].iter().copied(), vcpus)
     }
 
-    /// Does the same as [`Pool::fits`], for a whole node. A cell may be in several of its packages.
+    /// Does the same as [`Pool::fits`] for a whole node. A cell may use several packages of the
+    /// node.
     pub fn fits_node(&self, node: usize, vcpus: u32) -> u32 {
         let units = (0..self.units.len()).filter(|&unit| self.units[unit].node == node);
         self.hold(units, vcpus)
@@ -146,9 +147,9 @@ impl Pool {
         self.units[self.domains[domain][0]].node
     }
 
-    /// Chooses free units of a domain for `vcpus` vCPUs, or all free units if there are fewer. It
-    /// prefers the L3 group with the best fit. Otherwise it first takes whole free groups, and puts
-    /// the remainder into the group with the best fit.
+    /// Chooses free units of a domain for `vcpus` vCPUs, or all free units if there are too few. It
+    /// prefers the L3 group with the best fit. If no group is large enough, it first takes whole
+    /// free groups. The remainder comes from the group with the best fit.
     pub fn choose(&self, domain: usize, vcpus: u32) -> Vec<usize> {
         let mut groups: Vec<(usize, Vec<usize>, bool)> = Vec::new();
         for &unit in &self.domains[domain] {
@@ -207,8 +208,8 @@ impl Pool {
         units.iter().for_each(|&unit| self.uses[unit] -= 1);
     }
 
-    /// Takes bytes from these nodes in order. If they have too few, returns `None` without taking
-    /// any.
+    /// Takes memory from these nodes in order. If they have too little, returns `None` and leaves
+    /// their memory unchanged.
     fn take_memory(&mut self, nodes: &[usize], bytes: u64) -> Option<Vec<(usize, u64)>> {
         let mut taken = Vec::new();
         let mut missing = bytes;
@@ -252,13 +253,12 @@ pub(crate) fn place(pool: &mut Pool, order: &Order<'_>) -> Option<Vec<Vec<Placed
     Some(instances)
 }
 
-/// Returns a cell's part of an instance's memory, rounded up. The last cell takes less.
+/// Returns a cell's share of an instance's memory, rounded up. The last cell takes less.
 fn share(bytes: u64, cell: u32, vcpus: u32) -> u64 {
     (u128::from(bytes) * u128::from(cell)).div_ceil(u128::from(vcpus.max(1))) as u64
 }
 
-/// Removes the excess from rounding up, so that the cells together have exactly the memory of the
-/// instance.
+/// Corrects the rounding, so that the cells together have exactly the memory of the instance.
 fn settle_memory(cells: &mut [PlacedCell], wanted: Option<u64>) {
     let Some(wanted) = wanted else {
         return;
@@ -317,8 +317,8 @@ fn place_cell(
     scatter(pool, order, &used, vcpus, bytes)
 }
 
-/// Places a cell that does not fit on a single node, in pieces on as few nodes as possible that are
-/// close to one another.
+/// Places a cell that does not fit on a single node. It is divided among as few nodes as possible,
+/// which are close to one another.
 fn scatter(
     pool: &mut Pool,
     order: &Order<'_>,
@@ -336,7 +336,8 @@ fn scatter(
         let open = (0..pool.domains.len()).filter_map(|domain| {
             let free = pool.free_threads(&pool.domains[domain]);
             let is_enough = free >= missing;
-            // A node with several packages may hold the cell even if none of its packages does.
+            // A node with several packages may have enough units for the cell even if none of its
+            // packages has.
             let node = pool.node(domain);
             let in_node = (0..pool.domains.len()).filter(|&other| pool.node(other) == node);
             let of_node: u32 = in_node.map(|other| pool.free_threads(&pool.domains[other])).sum();
@@ -355,8 +356,8 @@ fn scatter(
     units.sort_unstable();
     let mut nodes: Vec<usize> = units.iter().map(|&unit| pool.units[unit].node).collect();
     nodes.dedup();
-    // Takes memory from its own nodes first, then from the nearest nodes, including those without
-    // CPUs.
+    // Takes memory from the nodes of the cell first, and then from the nearest nodes, including
+    // those without CPUs.
     let home = *nodes.first()?;
     let mut others: Vec<usize> = (0..order.machine.nodes.len()).collect();
     others.retain(|node| !nodes.contains(node));

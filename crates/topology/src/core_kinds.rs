@@ -1,17 +1,17 @@
-//! Derives the kinds of cores when a source only states the speed of each CPU.
+//! Derives the kinds of cores if a source states only the speed of each CPU.
 
 use std::collections::BTreeMap;
 
 use crate::cpuset::CpuSet;
 
-/// Ratio, in tenths, up to which neighbouring speeds belong to one kind. Cores of one kind differ
-/// by up to about 5 %: chips have a few favoured cores that may run faster, and the kernel accounts
-/// for this. For example, an ARM server with ten fast and ten slow cores states capacities of 718,
-/// 731, 997, 1017 and 1024. Different kinds differ by a quarter or more.
+/// Ratio of neighbouring speeds, in tenths, up to which they belong to one kind. Cores of one kind
+/// differ by up to about 5 %, since chips have a few favoured cores that may run faster, and the
+/// kernel accounts for this. For example, an ARM server with ten fast and ten slow cores states
+/// capacities of 718, 731, 997, 1017 and 1024. Different kinds differ by a quarter or more.
 const TENTHS_OF_ONE_KIND: u64 = 11;
 
-/// Returns the CPUs of each kind with the highest speed in that kind, in any unit. The result is
-/// empty unless a speed is known for each CPU of `all`.
+/// Returns the CPUs of each kind, with the highest speed in that kind. Speeds may be in any unit.
+/// The result is empty unless the speed of each CPU in `all` is known.
 pub(crate) fn by_speed(
     speeds: impl IntoIterator<Item = (u32, u64)>,
     all: &CpuSet,
@@ -59,9 +59,9 @@ mod tests {
         let speeds = (0..20).map(|cpu| (cpu, arm(cpu)));
         let kinds = vec![(list("0-4,10-14"), 731), (list("5-9,15-19"), 1024)];
         assert_eq!(by_speed(speeds.clone(), &list("0-19")), kinds);
-        // If the speed of one CPU is unknown, nothing is inferred.
+        // If the speed of one CPU is unknown, no kinds are derived.
         assert_eq!(by_speed(speeds, &list("0-20")), []);
-        // Turbo frequencies of a server: 4.8 and 5.0 GHz.
+        // These are turbo frequencies of a server: 4.8 and 5.0 GHz.
         let turbo = [(0, 4_800_000), (1, 5_000_000)];
         assert_eq!(by_speed(turbo, &list("0-1")), [(list("0-1"), 5_000_000)]);
         assert_eq!(by_speed([(0, 0), (1, 0)], &list("0-1")), [(list("0-1"), 0)]);

@@ -1,5 +1,5 @@
-//! Builds a [`Machine`] from sets of CPUs that belong together, which every source provides. It
-//! contains the rules for missing or contradictory data, which all readers share.
+//! Builds a [`Machine`] from sets of CPUs that belong together, which every source provides. The
+//! rules for missing or contradictory data are here, so that all readers share them.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::machine::{
     Core, CoreKind, Device, Die, Distances, HugePages, L3, Machine, Node, Package, Pu,
 };
 
-/// Maximum number of nodes, which is the kernel's limit.
+/// Maximum number of nodes. It is also the limit of the kernel.
 pub(crate) const NODES_MAX: usize = 1024;
 /// Maximum number of devices. Further devices are omitted, with a note.
 pub(crate) const DEVICES_MAX: usize = 4096;
 
-/// The data of a source, as sets. All fields except `online` may be empty.
+/// The data of a source, in the form of sets. All fields except `online` may be empty.
 #[derive(Default)]
 pub(crate) struct Raw {
     pub source: String,
@@ -54,7 +54,7 @@ pub(crate) struct RawNode {
     pub kind: Option<String>,
 }
 
-/// Position of a core, by index in [`Raw`]. `l3` is the result of [`Raw::l3_of`].
+/// Position of a core in the machine, as indices in [`Raw`]. `l3` is the result of [`Raw::l3_of`].
 struct CorePosition {
     package: usize,
     node: usize,
@@ -70,7 +70,7 @@ enum L3Key {
 }
 
 impl Raw {
-    /// Replaces line breaks in names. Otherwise a file could forge lines of output.
+    /// Replaces line breaks in names, with which the content of a file could forge lines of output.
     fn put_on_one_line(&mut self) {
         let kinds = self.nodes.iter_mut().filter_map(|node| node.kind.as_mut());
         let names = self.devices.iter_mut().map(|device| &mut device.name);
@@ -81,7 +81,7 @@ impl Raw {
     }
 
     /// Builds the machine from the data in four steps. 1. Add missing data. 2. Find the position of
-    /// each core. 3. Sort. 4. Number.
+    /// each core. 3. Sort the cores. 4. Number them.
     pub fn build(mut self) -> Result<Machine, ReadError> {
         self.put_on_one_line();
         self.check()?;
@@ -166,7 +166,8 @@ impl Raw {
         }
     }
 
-    /// If no node has an online CPU, gives all CPUs to the first node or to a new node.
+    /// If no node has an online CPU, assigns all CPUs to the first node, or to a new node if there
+    /// is none.
     fn adopt_all(&mut self) {
         if self.nodes.is_empty() {
             let note = "the description has no NUMA nodes; the whole machine counts as node 0";
@@ -306,7 +307,7 @@ impl Raw {
         self.finish(machine)
     }
 
-    /// Adds the parts other than cores: nodes without cores, distances, devices, notes.
+    /// Adds everything except cores: nodes without cores, distances, devices and notes.
     fn finish(mut self, mut machine: Machine) -> Machine {
         let mut others: Vec<Node> = self
             .nodes
@@ -398,7 +399,7 @@ fn owners<'a>(sets: impl Iterator<Item = &'a CpuSet>) -> Vec<Option<usize>> {
     owners
 }
 
-/// Returns the index of `key` in `list`. If the key is new, appends the value of `make`.
+/// Returns the index of `key` in `list`. If the key is new, appends the result of `make`.
 fn number<K: Ord, T>(
     seen: &mut BTreeMap<K, usize>,
     key: K,
@@ -411,7 +412,8 @@ fn number<K: Ord, T>(
     })
 }
 
-/// Returns the distances in the order of the nodes. `None` if the table names none of them.
+/// Returns the distances in the order of the nodes. Returns `None` if the table does not contain
+/// any of them.
 fn ordered_distances(nodes: &[Node], numbers: &[u32], rows: &[Vec<u32>]) -> Option<Distances> {
     let place = |os: u32| numbers.iter().position(|&number| number == os);
     let places: Vec<Option<usize>> = nodes.iter().map(|node| place(node.os)).collect();

@@ -5,25 +5,25 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Limit below which OS numbers are accepted. The kernel itself supports at most 8192 CPUs.
+/// OS numbers must be below this limit. The kernel itself supports at most 8192 CPUs.
 pub const CPU_NUMBERS_MAX: u32 = 8192;
 
-/// Maximum number of ranges in a list. No machine has as many ranges that do not touch.
+/// Maximum number of ranges in a list. No machine has this many ranges that do not touch.
 const RANGES_MAX: u32 = CPU_NUMBERS_MAX;
 
-/// A set of OS numbers, in ascending order. Records and texts contain it in the form of the
-/// kernel's list.
+/// A set of OS numbers, in ascending order. In records and texts, it has the form of the kernel's
+/// list.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuSet {
-    /// Bits of 64 numbers per word, the lowest numbers first. The last word is not 0, so that equal
-    /// sets compare equal.
+    /// Bits of the numbers, 64 per word, the lowest numbers first. The last word is not 0, so that
+    /// equal sets compare equal.
     words: Vec<u64>,
 }
 
 impl CpuSet {
-    /// Parses a list in the kernel's format: `0-6,56-62`, also with strides (`0-31:2/8`). Empty
-    /// text is the empty set.
+    /// Parses a list in the kernel's format, such as `0-6,56-62`, or `0-31:2/8` with strides. An
+    /// empty text is the empty set.
     pub fn parse_list(text: &str) -> Result<CpuSet, String> {
         let mut set = CpuSet::default();
         let mut count = 0;
@@ -60,8 +60,8 @@ impl CpuSet {
         Ok(set)
     }
 
-    /// Parses a hexadecimal map: the kernel's `00000003,ffffffff` (words of 32 bits, the highest
-    /// first) and hwloc's `0x00000003,0xffffffff`, in which an empty word is 0.
+    /// Parses a hexadecimal map. The kernel writes `00000003,ffffffff` (words of 32 bits, the
+    /// highest first). hwloc writes `0x00000003,0xffffffff`, in which an empty word is 0.
     pub fn parse_map(text: &str) -> Result<CpuSet, String> {
         let text = text.trim();
         if text.contains("0xf...f") {
@@ -97,7 +97,7 @@ impl CpuSet {
         self.words.is_empty()
     }
 
-    /// Returns the number of members.
+    /// Returns the number of OS numbers in the set.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
@@ -192,7 +192,7 @@ fn number(text: &str) -> Result<u32, String> {
     Ok(number)
 }
 
-/// Parses the `used/group` of the kernel's `first-last:used/group`.
+/// Parses the part `used/group` of the kernel's form `first-last:used/group`.
 fn parse_stride(text: &str) -> Result<(u32, u32), String> {
     let (used, group) = text
         .split_once('/')
@@ -233,9 +233,9 @@ impl From<CpuSet> for String {
     }
 }
 
-/// Formats the set as the kernel's list. The empty set is empty text.
+/// Formats the set as the kernel's list. The empty set becomes an empty text.
 impl CpuSet {
-    /// Formats the set as CPU numbers for a sentence: `CPU 3`, `CPUs 0-1,4`.
+    /// Formats the set as CPU numbers for use in a sentence, such as `CPU 3` or `CPUs 0-1,4`.
     pub fn describe(&self) -> String {
         match self.len() {
             1 => format!("CPU {self}"),

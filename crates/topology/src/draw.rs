@@ -11,9 +11,9 @@ use crate::plan::Plan;
 /// distances is shown.
 const DISTANCES_MAX: usize = 24;
 
-/// Draws the machine as lines. It begins with packages, their nodes, their L3 groups and CPUs. Then
-/// come distances, devices and notes. With a plan, each L3 group also lists the instances that use
-/// its CPUs.
+/// Draws the machine as lines of text. First come the packages, with their nodes, L3 groups and
+/// CPUs. Then come distances, devices and notes. With a plan, each L3 group also lists the
+/// instances that use its CPUs.
 pub fn draw(machine: &Machine, plan: Option<&Plan>) -> String {
     let mut text = String::new();
     let write = |text: &mut String, line: String| _ = writeln!(text, "{line}");
@@ -133,7 +133,7 @@ fn draw_node(machine: &Machine, plan: Option<&Plan>, cores: &[usize], text: &mut
     }
 }
 
-/// Lists the housekeeping and the instances that use these CPUs, with the CPUs of each.
+/// Lists the users of these CPUs, which are the housekeeping and instances, with the CPUs of each.
 fn users(plan: &Plan, cpus: &CpuSet) -> String {
     let mut users = Vec::new();
     for node in &plan.housekeeping {

@@ -1,12 +1,12 @@
 //! Errors in descriptions of machines.
 
-/// A description that cannot be read: the mistake, its place, and advice.
+/// A description that cannot be read, with the mistake, its position and advice.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{place}: {what}\nhint: {hint}")]
 pub struct ReadError {
-    /// The error, with the value and the limit.
+    /// Description of the mistake, with the value and the limit.
     pub what: String,
-    /// Place of the error: a file, a file and line, or a piece of the text.
+    /// Position of the mistake: a file, a file and line, or a piece of the text.
     pub place: String,
     /// Advice on the next step.
     pub hint: String,

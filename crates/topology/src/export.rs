@@ -1,9 +1,9 @@
 //! Writes plans in the formats of the tools that apply them, and reads them back.
 //!
 //! Reading order: [`FORMATS`] is the table, with one row per format. [`export`] writes the files of
-//! a row. `Format::read` reads the placement from such a file as a [`Placement`]. It equals
-//! [`Placement::planned`] in all parts that the format contains. Names are data, so the name of a
-//! host or rack remains inside its quotes, regardless of its characters.
+//! a row. `Format::read` reads a [`Placement`] from such a file. It equals [`Placement::planned`]
+//! in everything that the format can express. Names are data, so the name of a host or rack remains
+//! inside its quotes, regardless of its characters.
 
 mod cells;
 mod configspec;
@@ -32,15 +32,15 @@ pub struct Format {
     pub what: &'static str,
     /// File extension, without the dot.
     pub extension: &'static str,
-    /// Recipient of a file (each instance or the host), with the function that writes it.
+    /// Recipient of a file (each instance or the host), and the function that writes the file.
     pub scope: Scope,
-    /// Parts of a placement that the format can express.
+    /// Properties of a placement that the format can express.
     pub carries: FormatSupport,
     /// Reads the placement from a file of this format.
     pub read: fn(&str) -> Result<Placement, ReadError>,
 }
 
-/// Recipient of a file (each instance or the host), with the function that writes it.
+/// Recipient of a file (each instance or the host), and the function that writes the file.
 pub enum Scope {
     /// One file per instance.
     Instance(fn(&Source, &Instance) -> Result<String, ExportError>),
@@ -54,17 +54,17 @@ pub struct Source<'a> {
     pub machine: &'a Machine,
     /// Plan to export.
     pub plan: &'a Plan,
-    /// Settings that the plan leaves open.
+    /// Settings that the plan does not contain.
     pub options: &'a Options,
 }
 
 /// Settings that the plan does not contain and that some formats require.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// For AMD, true if guests get the CPU feature `topoext`, without which they do not see their
+    /// True if guests on AMD get the CPU feature `topoext`. Without it, they do not see their
     /// threads.
     pub topoext: bool,
-    /// Memory of each NUMA node that Kubernetes reserves for the system, bytes.
+    /// Memory of each NUMA node that Kubernetes reserves for the system, in bytes.
     pub reserved_memory_bytes: u64,
     /// Container image of a pod.
     pub image: String,
@@ -84,10 +84,10 @@ impl Default for Options {
 /// One file of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExportFile {
-    /// File name: host, number of the instance, extension. It contains only letters, digits, `.`,
-    /// `_` and `-`.
+    /// File name, which consists of the host, the number of the instance and the extension. It
+    /// contains only letters, digits, `.`, `_` and `-`.
     pub file: String,
-    /// Instance of the file. `None` for a file for the host.
+    /// Instance for which the file is. `None` for a file for the host.
     pub instance: Option<u32>,
     /// Content of the file.
     pub text: String,
@@ -97,7 +97,7 @@ pub struct ExportFile {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{what}\nhint: {hint}")]
 pub struct ExportError {
-    /// The part of the plan that is missing or that the format cannot express.
+    /// Properties that the plan lacks, or that the format cannot express.
     pub what: String,
     /// Advice on the next step.
     pub hint: String,
@@ -236,7 +236,7 @@ pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// Exports the plan in this format. The same plan gives the same bytes.
+/// Exports the plan in this format. The same plan always yields the same bytes.
 pub fn export(source: &Source, format: &Format) -> Result<Vec<ExportFile>, ExportError> {
     let host = escapes::file_name(&source.plan.wish.host);
     let (name, extension) = (format.name, format.extension);
@@ -259,7 +259,7 @@ pub fn export(source: &Source, format: &Format) -> Result<Vec<ExportFile>, Expor
     }
 }
 
-/// Returns the first line for files that may contain comments.
+/// Returns the first line of a file, for formats that permit comments.
 fn header(source: &Source, instance: Option<&Instance>) -> String {
     let host = escapes::plain(&source.plan.wish.host);
     let fingerprint = escapes::plain(&source.plan.fingerprint);

@@ -1,17 +1,18 @@
-//! Virtual topologies: the number of virtual NUMA nodes, sockets and L3s that a guest gets for its
+//! Virtual topologies: the number of virtual NUMA nodes, sockets and L3s that a guest has for its
 //! vCPUs.
 //!
-//! The sizes for vSphere follow the publications of VMware and Denneman. vNUMA begins with 9 vCPUs
-//! and beyond the cores of a node. Parts are even if possible, and there is a single node with
-//! hot-add. The size of the virtual L3 of ESXi 8 is not published, so it is assumed to be that of
-//! the physical L3.
+//! The sizes for vSphere follow the publications of VMware and Denneman. vNUMA begins with 9 vCPUs,
+//! if these exceed the cores of a node. Virtual nodes are equal if possible, and there is a single
+//! node with hot-add. The size of the virtual L3 of ESXi 8 is not published, so it is assumed to be
+//! that of the physical L3.
 
 use crate::core_choice::Pool;
 use crate::machine::Machine;
 use crate::plan::VirtualTopology;
 use crate::request::{PlacementRequest, Profile, Smt, Unit};
 
-/// Minimum number of vCPUs for NUMA. ESXi shows no NUMA to smaller VMs (`numa.vcpu.min`).
+/// Minimum number of vCPUs of a VM with virtual NUMA. ESXi does not show NUMA to smaller VMs
+/// (`numa.vcpu.min`).
 pub(crate) const VNUMA_VCPUS_MIN: u32 = 9;
 
 /// Capacity of a node, a package and an L3, in vCPUs.
@@ -25,8 +26,8 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Returns the smallest node, package and L3 among the cores of the pool, counted in cores or
-    /// threads.
+    /// Returns the sizes of the smallest node, package and L3 among the cores of the pool, in cores
+    /// or threads.
     pub fn smallest(machine: &Machine, pool: &Pool, unit: Unit) -> Sizes {
         let threads = pool.units.iter().map(|unit| unit.cpus.len() as u32).max().unwrap_or(1);
         let factor = match unit {
@@ -55,8 +56,8 @@ impl Sizes {
     }
 }
 
-/// Splits `vcpus` into parts of at most `size` each, as few as possible. It prefers equal parts if
-/// they need at most twice the number of parts, and at most `parts_max`.
+/// Splits `vcpus` into as few parts as possible of at most `size` each. Equal parts are preferred
+/// if they need at most twice this number of parts, and at most `parts_max`.
 pub(crate) fn split(vcpus: u32, size: u32, parts_max: u32) -> Vec<u32> {
     split_from(vcpus, vcpus.div_ceil(size.max(1)), parts_max)
 }
@@ -117,7 +118,7 @@ pub(crate) fn pinned(
     let are_pairs = wish.smt == Smt::Pack && vnuma.iter().all(|cell| cell % threads == 0);
     let threads = if are_pairs { threads } else { 1 };
     let sockets = sockets(wish.vcpus, &vnuma, sizes);
-    // A die represents an L3 if every socket has the same number of L3s, and all have the same
+    // A die represents an L3 if every socket has the same number of L3s and all L3s have the same
     // size.
     let groups = vl3.len() as u32;
     let are_equal = vl3.iter().all(|&group| group == vl3[0] && group % threads == 0);
@@ -136,8 +137,9 @@ pub(crate) fn pinned(
     }
 }
 
-/// Returns one socket per package that the guest needs, or one socket if sockets would divide NUMA
-/// nodes or be divided by them.
+/// Returns the number of sockets. It is one for each package that the guest needs, if all sockets
+/// are equal and the sizes of sockets and NUMA nodes are multiples of one another. Otherwise it is
+/// 1.
 fn sockets(vcpus: u32, vnuma: &[u32], sizes: Sizes) -> u32 {
     let parts = split(vcpus, sizes.package, sizes.packages);
     let (socket, count) = (parts[0], parts.len() as u32);

@@ -1,15 +1,15 @@
-//! Second half of placing. It exchanges cells between instances and moves them to free cores while
-//! this reduces the costs of the placement. Costs are compared in the order of [`Costs`].
+//! Second stage of the placement. It exchanges cells between instances and moves them to free cores
+//! while this reduces the costs of the placement. Costs are compared in the order of [`Costs`].
 
 use crate::core_choice::{PlacedCell, Pool};
 use crate::machine::Machine;
 use crate::plan::Costs;
 
-/// Maximum number of evaluated exchanges. The largest machines need far fewer.
+/// Maximum number of exchanges that are evaluated. The largest machines need far fewer.
 const WEIGHED_MAX: u64 = 100_000;
 
-/// Returns the costs of a placement from any source. `placement` has the OS numbers of CPUs by
-/// instance. `near` has the indices of the nodes that instances should be close to.
+/// Returns the costs of a placement from any source. `placement` has the OS numbers of each
+/// instance's CPUs. `near` has the indices of the nodes to which instances should be close.
 pub fn costs(machine: &Machine, placement: &[Vec<u32>], near: &[usize]) -> Costs {
     let mut core_of = std::collections::BTreeMap::new();
     machine.pus.iter().for_each(|pu| _ = core_of.insert(pu.os, pu.core));
@@ -22,8 +22,8 @@ pub fn costs(machine: &Machine, placement: &[Vec<u32>], near: &[usize]) -> Costs
     cost_of(machine, &cores.collect::<Vec<_>>(), near)
 }
 
-/// Returns the costs. `instances` has the cores of each instance, where a core is repeated for each
-/// of its CPUs.
+/// Returns the costs. `instances` has the cores of each instance. A core is repeated for each of
+/// its CPUs.
 fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs {
     let mut costs = Costs::default();
     let mut of_core = vec![0u32; machine.cores.len()];
@@ -67,8 +67,8 @@ fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs
 }
 
 /// Exchanges cells until no exchange reduces the costs, and returns the number of evaluated
-/// exchanges. Instances on one node cannot gain, because an exchange of two equal instances does
-/// not change the costs.
+/// exchanges. Instances that are each on one node do not gain, because an exchange of two equal
+/// instances does not change the costs.
 pub(crate) fn improve(
     machine: &Machine,
     pool: &mut Pool,
@@ -100,7 +100,7 @@ pub(crate) fn improve(
     }
 }
 
-/// Place of a cell: its instance, and its number there.
+/// Position of a cell: its instance, and its index in the instance.
 #[derive(Clone, Copy)]
 struct CellPlace {
     instance: usize,
@@ -124,7 +124,7 @@ impl Search<'_> {
         nodes.any(|node| Some(node) != first)
     }
 
-    /// Returns true if the last change reduced the costs, and then keeps the new costs.
+    /// Returns true if the last change reduced the costs. In this case, the new costs are stored.
     fn is_cheaper(&mut self) -> bool {
         self.weighed += 1;
         let then = cost(self.machine, self.pool, self.instances, self.near);
@@ -167,8 +167,8 @@ impl Search<'_> {
         is_better
     }
 
-    /// Swaps the units and the node of the memory of two cells. The bytes of memory stay with their
-    /// instance.
+    /// Exchanges the units of two cells, and the nodes of their memory. The amount of memory stays
+    /// with the instance.
     fn swap(&mut self, one: CellPlace, two: CellPlace) {
         let mut held = std::mem::take(&mut self.instances[one.instance][one.cell].units);
         std::mem::swap(&mut held, &mut self.instances[two.instance][two.cell].units);
@@ -184,7 +184,7 @@ impl Search<'_> {
         }
     }
 
-    /// Tries to move a cell to free cores of each domain that has enough.
+    /// Tries to move a cell to free cores of each domain that has enough of them.
     fn shift(&mut self, CellPlace { instance, cell }: CellPlace) -> bool {
         let mut is_better = false;
         for domain in 0..self.pool.domains.len() {

@@ -1,15 +1,15 @@
-//! Settings of a JVM and its Cassandra for their CPUs, nodes and memory.
+//! Settings of JVMs and of Cassandra that suit the CPUs, nodes and memory of an instance.
 
 use crate::cpuset::CpuSet;
 use crate::plan::{Jvm, Yaml};
 use crate::request::{Collector, PlacementRequest, Profile, YamlProfile};
 
-/// Largest heap, with some margin, that uses compressed pointers. Heaps from 32 to 38 GB can hold
-/// fewer objects.
+/// Size of the largest heap that uses compressed pointers, with some margin, in bytes. Heaps from
+/// 32 to 38 GB have space for fewer objects.
 const HEAP_BYTES_MAX: u64 = 31 << 30;
 
-/// Returns HotSpot's `ParallelGCThreads`: one thread per CPU up to 8, and five eighths of the CPUs
-/// beyond.
+/// Returns the value of `ParallelGCThreads` that HotSpot chooses: one thread per CPU up to 8 CPUs,
+/// and five eighths of a thread for each further CPU.
 pub fn parallel_gc_threads(cpus: u32) -> u32 {
     match cpus {
         0..=8 => cpus.max(1),
@@ -17,19 +17,21 @@ pub fn parallel_gc_threads(cpus: u32) -> u32 {
     }
 }
 
-/// Returns G1's `ConcGCThreads`: a quarter of the parallel threads, rounded.
+/// Returns the value of `ConcGCThreads` that G1 chooses: a quarter of the parallel threads,
+/// rounded.
 pub fn conc_gc_threads(parallel: u32) -> u32 {
     ((parallel + 2) / 4).max(1)
 }
 
-/// Returns the heap of an instance in whole MiB: half its memory, at most 31 GiB. The other half is
-/// for the page cache. Intel's guide gives all heaps together 25 to 50 % of the memory.
+/// Returns the heap of an instance in whole MiB. It is half the memory of the instance, at most 31
+/// GiB. The other half is for the page cache. Intel's guide recommends 25 to 50 % of the memory for
+/// all heaps together.
 pub fn heap_bytes(memory_bytes: u64) -> u64 {
     ((memory_bytes / 2).min(HEAP_BYTES_MAX) >> 20) << 20
 }
 
-/// Returns the settings of an instance's JVM. `cpus` are its CPUs. `nodes` are the nodes that it
-/// sees: those of the guest, or those of the machine for a process.
+/// Returns the settings of an instance's JVM. `cpus` are the CPUs of the instance. `nodes` are the
+/// nodes that it sees, which are those of the guest, or those of the machine for a process.
 pub(crate) fn jvm(
     wish: &PlacementRequest,
     cpus: &CpuSet,
@@ -52,8 +54,8 @@ pub(crate) fn jvm(
         Collector::Shenandoah => "-XX:+UseShenandoahGC".to_owned(),
         Collector::Cms => "-XX:+UseConcMarkSweepGC".to_owned(),
     });
-    // ZGC computes the number of its threads by another rule, from ActiveProcessorCount, and
-    // adjusts it.
+    // ZGC computes the number of its threads by another rule from ActiveProcessorCount, and adjusts
+    // the number at run time.
     if wish.collector != Collector::Zgc {
         options.push(format!("-XX:ParallelGCThreads={parallel}"));
         if wish.collector != Collector::Parallel {
@@ -80,7 +82,7 @@ pub(crate) fn jvm(
     }
 }
 
-/// Returns true if UseNUMA is useful, and the reason.
+/// Returns true if UseNUMA is useful, and the reason for the result.
 fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
     let jdk = wish.jdk;
     if nodes.len() < 2 {
@@ -157,7 +159,7 @@ pub(crate) fn yaml(wish: &PlacementRequest, cpus: u32, cores: u32) -> Yaml {
 mod tests {
     use super::*;
 
-    /// Measured on JDK 17 and 25 with G1.
+    /// The expected numbers were measured on JDK 17 and 25 with G1.
     #[test]
     fn gc_threads_are_those_that_hotspot_chooses() {
         for (cpus, parallel, conc) in [

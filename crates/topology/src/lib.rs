@@ -1,12 +1,12 @@
 //! The only crate that knows the shape of a machine (packages, NUMA nodes, L3 groups, cores,
 //! threads) and how to place instances on it.
 //!
-//! [`Machine::read`] reads a [`Machine`] from a /sys tree, a tarball of one, hwloc XML, the output
-//! of lscpu or a synthetic description. [`plan()`] makes a [`Plan`] from a machine and a
+//! [`Machine::read`] reads a [`Machine`] from a /sys tree, an archive of such a tree, hwloc XML,
+//! the output of lscpu or a synthetic description. [`plan()`] makes a [`Plan`] from a machine and a
 //! [`PlacementRequest`]. If the request does not fit, it returns [`Infeasible`], which suggests
 //! requests that would fit. [`draw()`] draws a machine or a plan as text. [`export`] writes plans
-//! in the formats of the tools that apply them, and reads them back. This crate uses no clock, no
-//! threads and no processes, and reads only files below the given path.
+//! in the formats of the tools that apply them, and reads them back. This crate does not use a
+//! clock, threads or processes, and reads only files below the given path.
 
 mod baselines;
 mod core_choice;

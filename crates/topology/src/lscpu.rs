@@ -1,5 +1,6 @@
-//! Reads the JSON of lscpu: the table of `lscpu -J -e`, with one row per CPU, and the summary of
-//! `lscpu -J`. From the summary, cores and caches can only be inferred by the usual numbering.
+//! Reads the JSON of lscpu. This is either the table of `lscpu -J -e`, with one row per CPU, or the
+//! summary of `lscpu -J`. From the summary, cores and caches can only be inferred, on the
+//! assumption of the usual numbering.
 
 mod summary;
 
@@ -31,9 +32,9 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
     ))
 }
 
-/// Replaces each bare dash with `null`. Before util-linux 2.41, lscpu writes `"node": -` for a
-/// numeric column without a value, as for an offline CPU or a kernel without NUMA. In valid JSON, a
-/// `-` outside a string is always followed by a digit.
+/// Replaces each bare dash by `null`. Before util-linux 2.41, lscpu writes `"node": -` for a
+/// numeric column without a value, for example for an offline CPU or on a kernel without NUMA. In
+/// valid JSON, a `-` outside of a string is always followed by a digit.
 fn with_dashes_as_null(text: &str) -> Cow<'_, str> {
     let mut replaced = String::new();
     let mut copied = 0;
@@ -59,7 +60,7 @@ fn with_dashes_as_null(text: &str) -> Cow<'_, str> {
     Cow::Owned(replaced)
 }
 
-/// CPU groups by the columns of the table.
+/// Groups of CPUs that have the same value in a column of the table.
 #[derive(Default)]
 struct Columns {
     packages: BTreeMap<String, CpuSet>,
@@ -90,7 +91,7 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
                 raw.online.insert(cpu);
                 columns.add(row, cpu);
             }
-            // Old versions translate the word.
+            // Old versions of lscpu translate this word.
             Some(other) => {
                 return Err(format!(
                     "row {index} of `cpus` has online {other:?}, which is neither yes nor no: the \
@@ -168,7 +169,7 @@ impl Columns {
     }
 }
 
-/// Returns a column of a row as text. `None` if it is absent, null or a dash.
+/// Returns a column of a row as text. Returns `None` if it is absent, null or a dash.
 fn field(row: &Map<String, Value>, name: &str) -> Option<String> {
     let found = row.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
     plain(found?.1).filter(|text| !text.is_empty() && text != "-")

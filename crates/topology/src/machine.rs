@@ -2,26 +2,26 @@
 //! node, die and package. The membership comes from the sets of CPUs that the source states. It is
 //! never inferred from the distance between two CPU numbers.
 //!
-//! Indices are positions in the vectors of [`Machine`], not OS numbers. The order everywhere is
-//! (package, node, die, L3, core, thread), each by its own lowest OS number.
+//! Indices are positions in the vectors of [`Machine`], not OS numbers. Vectors are ordered by
+//! package, node, die, L3, core and thread. Objects of each level are ordered by their lowest OS
+//! number.
 
 use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 
-/// A machine, or the part of one that the source shows.
+/// A machine, or those parts of a machine that the source shows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Machine {
-    /// Description of the source: `/sys under …`, `hwloc XML 2.0`.
+    /// Description of the source, such as `/sys under …` or `hwloc XML 2.0`.
     pub source: String,
     /// Packages (physical sockets).
     pub packages: Vec<Package>,
-    /// Dies, with one for each package if the source does not contain dies.
+    /// Dies. If the source does not state dies, there is one for each package.
     pub dies: Vec<Die>,
-    /// NUMA nodes. Those with CPUs come first, in order. Then come those without CPUs, by OS
-    /// number.
+    /// NUMA nodes. Nodes with CPUs come first, in order. Nodes without CPUs follow, by OS number.
     pub nodes: Vec<Node>,
-    /// Groups of cores that share an L3, or their substitute (see [`L3::is_real`]).
+    /// Groups of cores that share an L3, or groups that stand in for them (see [`L3::is_real`]).
     pub l3: Vec<L3>,
     /// Cores, in the order of their packages and dies.
     pub cores: Vec<Core>,
@@ -30,12 +30,12 @@ pub struct Machine {
     /// OS numbers of CPUs that are present but not online. The kernel does not state their
     /// position.
     pub offline: CpuSet,
-    /// Distances between nodes as the firmware states them.
+    /// Distances between nodes, as stated by the firmware.
     pub distances: Option<Distances>,
     /// Network cards and drives.
     pub devices: Vec<Device>,
-    /// Notes in sentences, about omissions and oddities of the source, and the assumptions made
-    /// instead.
+    /// Notes about omissions and oddities of the source, and about the assumptions that were made
+    /// instead. Each note is a sentence.
     pub notes: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct Package {
 /// A die of a package.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Die {
-    /// Package of the die.
+    /// Index of the package to which the die belongs.
     pub package: usize,
     /// Its cores, ascending.
     pub cores: Vec<usize>,
@@ -60,22 +60,24 @@ pub struct Die {
 /// A NUMA node.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Node {
-    /// Its number, as in `node7`.
+    /// OS number of the node, as in `node7`.
     pub os: u32,
-    /// Its cores, ascending. Empty for a node that has only memory.
+    /// Indices of the node's cores, ascending. The list is empty for a node that has only memory.
     pub cores: Vec<usize>,
-    /// Packages of its cores. There is more than one if the firmware hides NUMA.
+    /// Indices of the packages of the node's cores. There is more than one if the firmware hides
+    /// NUMA.
     pub packages: Vec<usize>,
     /// Memory in bytes. `Some(0)` for a node without memory, and `None` if the source does not
     /// state it.
     pub memory_bytes: Option<u64>,
-    /// Pages by size, including ordinary pages if the source counts them.
+    /// Numbers of pages by size. Ordinary pages are included if the source counts them.
     pub hugepages: Vec<HugePages>,
-    /// Sizes in bytes of the caches in front of its memory, the nearest to the CPUs first.
+    /// Sizes of the caches in front of the node's memory in bytes. The cache nearest to the CPUs
+    /// comes first.
     pub side_caches_bytes: Vec<u64>,
     /// Kind of memory (`HBM`, `CXL`, `MCDRAM`), if the source states it.
     pub kind: Option<String>,
-    /// True if the cgroup of the reader may use memory of this node.
+    /// True if the control group of the reader may use memory of this node.
     pub allowed: bool,
 }
 
@@ -93,39 +95,40 @@ pub struct HugePages {
 /// Cores that share an L3 cache.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct L3 {
-    /// Size in bytes, if known.
+    /// Size of the cache in bytes, if known.
     pub size_bytes: Option<u64>,
-    /// True if the cache exists. If the source contains no L3, the cores of one NUMA node in one
-    /// package form a substitute group.
+    /// True if the cache exists. If the source does not contain an L3, the cores of one NUMA node
+    /// in one package form a group that stands in for it.
     pub is_real: bool,
-    /// Its cores, ascending. They may be in several nodes (sub-NUMA clusters over one L3).
+    /// Indices of the cores that share the cache, ascending. They may be in several nodes (sub-NUMA
+    /// clusters over one L3).
     pub cores: Vec<usize>,
 }
 
 /// A physical core.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Core {
-    /// Index of its package.
+    /// Index of the core's package.
     pub package: usize,
-    /// Index of its die.
+    /// Index of the core's die.
     pub die: usize,
-    /// Index of its NUMA node.
+    /// Index of the core's NUMA node.
     pub node: usize,
-    /// Index of its L3 group.
+    /// Index of the core's L3 group.
     pub l3: usize,
-    /// Its PUs that are online, by OS number.
+    /// Indices of the core's online PUs, ordered by OS number.
     pub pus: Vec<usize>,
-    /// Size of its L2 in bytes, if known.
+    /// Size of the core's L2 cache in bytes, if known.
     pub l2_bytes: Option<u64>,
     /// Kind of core.
     pub kind: CoreKind,
 }
 
-/// Kinds of cores, for machines that have several.
+/// Kinds of cores. Some machines have several kinds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CoreKind {
-    /// The machine has only one kind.
+    /// The machine has only one kind of core.
     Uniform,
     /// The fastest kind.
     Performance,
@@ -138,27 +141,27 @@ pub enum CoreKind {
 pub struct Pu {
     /// The OS number of the CPU.
     pub os: u32,
-    /// Index of its core.
+    /// Index of the core to which the thread belongs.
     pub core: usize,
-    /// Position among its core's online threads, from 0, by OS number.
+    /// Position among the online threads of the core, counted from 0 and ordered by OS number.
     pub thread: u32,
-    /// True if the cgroup and the affinity of the reader allow it.
+    /// True if the control group and the affinity of the reader permit the use of the CPU.
     pub allowed: bool,
 }
 
-/// Distances between nodes. 10 means local. They need not be symmetric.
+/// Distances between nodes. A distance of 10 means local. The distances need not be symmetric.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Distances {
-    /// `rows[from][to]`, by index of the node. 0 if the source does not state it.
+    /// `rows[from][to]`, by index of the node. The distance is 0 if the source does not state it.
     pub rows: Vec<Vec<u32>>,
 }
 
-/// A device, with the node that it is close to.
+/// A device, and the node to which it is close.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Device {
     /// Kind of device.
     pub kind: DeviceKind,
-    /// Name in the OS: `eth0`, `nvme0n1`.
+    /// Name of the device in the OS, such as `eth0` or `nvme0n1`.
     pub name: String,
     /// OS number of the nearest node. `None` if the machine does not state it.
     pub node_os: Option<u32>,
@@ -172,14 +175,15 @@ pub enum DeviceKind {
     Network,
     /// An NVMe controller or drive.
     Nvme,
-    /// Any other block device.
+    /// A block device other than an NVMe drive.
     Block,
 }
 
-/// Distance between nodes of one package if the source states none. It is 16, as in the table of an
-/// EPYC.
+/// Distance between nodes of one package if the source does not state distances. It is 16, as in
+/// the table of an EPYC.
 pub const DISTANCE_SAME_PACKAGE: u32 = 16;
-/// Distance between packages if the source states none. It is 32, as in the table of an EPYC.
+/// Distance between packages if the source does not state distances. It is 32, as in the table of
+/// an EPYC.
 pub const DISTANCE_OTHER_PACKAGE: u32 = 32;
 /// Distance of a node to itself, by definition of the ACPI table.
 pub const DISTANCE_LOCAL: u32 = 10;
@@ -218,8 +222,8 @@ impl Machine {
         self.pus.iter().position(|pu| pu.os == os)
     }
 
-    /// Returns the distance from one node to another, by index. If the machine states none, returns
-    /// 10 within a node, 16 within a package and 32 beyond.
+    /// Returns the distance from one node to another, by index. If the machine does not state
+    /// distances, returns 10 for the same node, 16 within a package and 32 between packages.
     pub fn distance(&self, from: usize, to: usize) -> u32 {
         let stated = self.distances.as_ref().map(|table| table.rows[from][to]);
         match stated {
@@ -236,7 +240,7 @@ impl Machine {
         }
     }
 
-    /// Returns the memory of all nodes in bytes. `None` if no node states its memory.
+    /// Returns the memory of all nodes in bytes. Returns `None` if no node states its memory.
     pub fn memory_bytes(&self) -> Option<u64> {
         let stated = self.nodes.iter().filter_map(|node| node.memory_bytes);
         stated.fold(None, |sum, bytes| {

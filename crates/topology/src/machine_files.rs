@@ -9,28 +9,28 @@ use std::path::{Path, PathBuf};
 
 use crate::error::ReadError;
 
-/// Maximum size of a file. Files of /sys have up to a page, and /proc/cpuinfo of 8192 CPUs has
-/// several megabytes.
+/// Maximum size of a file in bytes. Files of /sys have up to a page, and /proc/cpuinfo of 8192 CPUs
+/// has several megabytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
-/// Maximum unpacked size of an archive. The /sys of the largest machine is far smaller.
+/// Maximum unpacked size of an archive in bytes. The /sys of the largest machine is far smaller.
 const ARCHIVE_BYTES_MAX: u64 = 512 << 20;
-/// Maximum number of files in an archive, with the same margin.
+/// Maximum number of files in an archive. The /sys of the largest machine has far fewer.
 const ARCHIVE_FILES_MAX: usize = 2_000_000;
-/// Maximum number of links that lead to other links, as in the kernel.
+/// Maximum number of symbolic links that are followed, as in the kernel.
 const LINKS_MAX: usize = 40;
 
-/// Maximum length of an entry's name, and of a link's target: PATH_MAX.
+/// Maximum length of an entry's name, and of a link's target, in bytes. It is PATH_MAX.
 const NAME_BYTES_MAX: usize = 4096;
-/// Maximum number of folders above an entry. The deepest entry of /sys has about 20. Each folder is
-/// stored with its whole name.
+/// Maximum number of folders above an entry. Each folder is stored with its whole name, so the
+/// depth must be limited. The deepest entry of /sys has about 20.
 const NAME_PARTS_MAX: usize = 64;
-/// Maximum size of a file of /sys. These files have up to a page, and lists of CPUs may be slightly
-/// larger.
+/// Maximum size of a file of /sys in bytes. These files have up to a page, and lists of CPUs may be
+/// slightly larger.
 const SYS_FILE_BYTES_MAX: usize = 64 << 10;
-/// Maximum size of all names, each including the folders above it, bytes.
+/// Maximum total size of all names in bytes, where each name includes the folders above it.
 const NAMES_BYTES_MAX: usize = 256 << 20;
 
-/// Files below a root. Paths are relative to it and use `/`.
+/// Files below a root. Paths are relative to the root and use `/`.
 pub(crate) enum Tree {
     Folder(PathBuf),
     Archive(Archive),
@@ -38,15 +38,15 @@ pub(crate) enum Tree {
 
 #[derive(Default)]
 pub(crate) struct Archive {
-    /// Names by folder, so that listing a folder does not scan all files.
+    /// Names in each folder, so that listing a folder does not scan all files.
     folders: BTreeMap<String, BTreeSet<String>>,
     files: BTreeMap<String, Vec<u8>>,
     links: BTreeMap<String, String>,
-    /// Bytes of the names of all folders and of their entries.
+    /// Total size of the names of all folders and of their entries, in bytes.
     names_bytes: usize,
 }
 
-/// Advice for an archive that holds too much.
+/// Advice for an archive that contains too much data.
 const PACK_HINT: &str = "pack only sys/devices/system, sys/class, sys/block and proc";
 
 impl Tree {
@@ -67,7 +67,7 @@ impl Tree {
         let mut archive = Archive::default();
         let mut packed = tar::Archive::new(reader.take(ARCHIVE_BYTES_MAX));
         let mut count = 0;
-        // It is counted again here, because a sparse file is larger than its packed form.
+        // The size is counted again here, because a sparse file is larger than its packed form.
         let mut left = ARCHIVE_BYTES_MAX;
         for entry in packed.entries().map_err(broken)? {
             let mut entry = entry.map_err(broken)?;
@@ -118,14 +118,14 @@ impl Tree {
         Tree::Archive(archive)
     }
 
-    /// Returns the text of a file of /sys. Such files are at most [`SYS_FILE_BYTES_MAX`] long.
-    /// Longer files are not read, since thousands of links may lead to the same file.
+    /// Returns the text of a file of /sys, which has at most [`SYS_FILE_BYTES_MAX`] bytes. Longer
+    /// files are not read, since thousands of links may lead to the same file.
     pub fn read_short(&self, path: &str) -> Option<String> {
         let bytes = match self {
             Tree::Folder(root) => {
                 let path = root.join(path);
                 let meta = fs::metadata(&path).ok()?;
-                // In a real /sys, the stated length is a page or 0.
+                // In a real /sys, the length of a file is reported as a page or 0.
                 if meta.len() > SYS_FILE_BYTES_MAX as u64 {
                     return None;
                 }
@@ -151,7 +151,7 @@ impl Tree {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the names in a folder, in order. Empty without such a folder.
+    /// Returns the names in a folder, in order. The list is empty if the folder does not exist.
     pub fn list(&self, path: &str) -> Vec<String> {
         match self {
             Tree::Folder(root) => {
@@ -171,8 +171,8 @@ impl Tree {
         }
     }
 
-    /// Resolves the links of a path, relative to the root. `None` if the target does not exist or
-    /// is outside of the root.
+    /// Resolves the symbolic links of a path, relative to the root. Returns `None` if the target
+    /// does not exist or is outside of the root.
     fn real(&self, path: &str) -> Option<String> {
         match self {
             Tree::Folder(root) => {
@@ -190,7 +190,7 @@ impl Tree {
     }
 
     /// Returns the text of the file `name` in the folder to which `path` leads, or in the nearest
-    /// folder above it with such a file. Also returns the resolved `path`.
+    /// folder above it that has such a file. Also returns the resolved `path`.
     pub fn read_above(&self, path: &str, name: &str) -> Option<(String, String)> {
         let real = self.real(path)?;
         let mut folder = real.as_str();
@@ -215,7 +215,7 @@ impl Tree {
 }
 
 impl Archive {
-    /// Registers the folders above `name`, and `name` in its own folder.
+    /// Registers the folders above `name`, and `name` as an entry of its folder.
     fn enter(&mut self, name: &str) {
         let mut name = name;
         while !name.is_empty() {
@@ -229,7 +229,8 @@ impl Archive {
         }
     }
 
-    /// Returns the path with its links resolved. `None` if they lead outside or in cycles.
+    /// Returns the path with its symbolic links resolved. Returns `None` if they lead outside of
+    /// the root or in cycles.
     fn resolve(&self, path: &str) -> Option<String> {
         let mut rest: Vec<String> = parts(path).rev().map(str::to_owned).collect();
         let mut at: Vec<String> = Vec::new();
@@ -291,7 +292,7 @@ fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
     Err(ReadError::new(place, what, PACK_HINT))
 }
 
-/// Reads a regular file up to [`FILE_BYTES_MAX`]. `None` for other files.
+/// Reads a regular file of at most [`FILE_BYTES_MAX`]. Returns `None` for other files.
 pub(crate) fn read_plain(path: &Path) -> Option<Vec<u8>> {
     foreign::read(FileKind::MachinePart, path).ok()
 }

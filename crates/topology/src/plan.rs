@@ -1,5 +1,5 @@
-//! A plan, which is made by [`crate::plan`]. It contains the CPUs and memory of each instance, the
-//! hardware that it sees, and the settings of its JVM and its Cassandra.
+//! A plan, which [`crate::plan`] makes. It contains the CPUs and memory of each instance, the
+//! hardware that the instance sees, and the settings of its JVM and of Cassandra.
 
 use std::fmt;
 
@@ -10,10 +10,11 @@ use crate::cpuset::CpuSet;
 use crate::request::{PlacementRequest, Profile};
 use crate::warnings::Warning;
 
-/// The whole plan for one machine. The same machine and request give the same bytes.
+/// The whole plan for one machine. The same machine and request always yield the same bytes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// [`crate::fingerprint`] of the machine of the plan. The plan is valid only for that machine.
+    /// [`crate::fingerprint`] of the machine for which the plan was made. The plan is valid only
+    /// for this machine.
     pub fingerprint: String,
     /// Request that the plan fulfils.
     pub wish: PlacementRequest,
@@ -23,9 +24,9 @@ pub struct Plan {
     pub vsphere7: VirtualTopology,
     /// Hardware that vSphere 8 would show each VM.
     pub vsphere8: VirtualTopology,
-    /// CPUs that are reserved for interrupts and the host, by node. May be empty.
+    /// CPUs that are reserved for interrupts and the host, by node. The list may be empty.
     pub housekeeping: Vec<NodeCpus>,
-    /// Allowed CPUs that belong neither to an instance nor to the housekeeping.
+    /// Allowed CPUs that are neither assigned to an instance nor reserved for housekeeping.
     pub idle: CpuSet,
     /// Costs of the placement.
     pub costs: Costs,
@@ -33,7 +34,7 @@ pub struct Plan {
     pub bounds: Bounds,
     /// Rack of all instances, for `cassandra-rackdc.properties`.
     pub rack: String,
-    /// Reasons for the plan, with a sentence for each choice.
+    /// Reasons for the plan. Each choice is explained by a sentence.
     pub reasons: Vec<String>,
     /// Arguments against the plan, in sentences. May be empty.
     pub warnings: Vec<Warning>,
@@ -46,41 +47,42 @@ pub struct Plan {
 pub struct Instance {
     /// Number, from 0.
     pub index: u32,
-    /// OS numbers of its CPUs in the order of its vCPUs, so that vCPU *i* runs on `cpus[i]`.
-    /// Threads of a core follow one another.
+    /// OS numbers of the instance's CPUs in the order of its vCPUs, so that vCPU *i* runs on
+    /// `cpus[i]`. Threads of a core follow one another.
     pub cpus: Vec<u32>,
-    /// Its cells in the order of the vCPUs. A cell is a part on one node, if it fits there.
+    /// Cells of the instance in the order of the vCPUs. A cell is on one node, if it fits there.
     pub cells: Vec<Cell>,
-    /// Its cores, by index in the machine, in the order of the vCPUs.
+    /// Cores of the instance, by index in the machine, in the order of the vCPUs.
     pub cores: Vec<usize>,
-    /// Its L3 groups, by index in the machine, ascending.
+    /// L3 groups of the instance, by index in the machine, ascending.
     pub l3: Vec<usize>,
-    /// OS numbers of its NUMA nodes, ascending.
+    /// OS numbers of the instance's NUMA nodes, ascending.
     pub nodes: Vec<u32>,
-    /// Its packages, by index in the machine, ascending.
+    /// Packages of the instance, by index in the machine, ascending.
     pub packages: Vec<usize>,
-    /// Memory by node, in the order of the cells. The parts add up to `memory_bytes`. Empty if no
-    /// memory is known.
+    /// Memory of the instance on each node, in the order of the cells. The amounts add up to
+    /// `memory_bytes`. The list is empty if the memory is not known.
     pub memory: Vec<NodeBytes>,
-    /// Memory in bytes. `None` if neither the request nor the machine states an amount.
+    /// Memory of the instance in bytes. `None` if neither the request nor the machine states an
+    /// amount.
     pub memory_bytes: Option<u64>,
-    /// Hardware that a guest with this pinning sees.
+    /// Hardware that a guest sees if it is pinned in this way.
     pub pinned: VirtualTopology,
-    /// Devices on its nodes, by name.
+    /// Names of the devices on the instance's nodes.
     pub devices: Vec<String>,
-    /// Start options of its JVM.
+    /// Start options of the instance's JVM.
     pub jvm: Jvm,
-    /// Settings of its Cassandra.
+    /// Settings of the instance's `cassandra.yaml`.
     pub yaml: Yaml,
 }
 
-/// A part of an instance that should be on one NUMA node. It is a virtual NUMA node, or a NUMA
-/// client in the terms of ESXi.
+/// A part of an instance that should be on one NUMA node. It corresponds to a virtual NUMA node, or
+/// to a NUMA client in the terms of ESXi.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Cell {
-    /// OS numbers of its CPUs in the order of its vCPUs.
+    /// OS numbers of the cell's CPUs in the order of its vCPUs.
     pub cpus: Vec<u32>,
-    /// OS numbers of its nodes. There are several only if no single node had enough space.
+    /// OS numbers of the cell's nodes. There are several only if no single node had enough space.
     pub nodes: Vec<u32>,
 }
 
@@ -98,29 +100,30 @@ pub struct NodeCpus {
 pub struct NodeBytes {
     /// OS number of the node.
     pub node: u32,
-    /// Amount of memory, bytes.
+    /// Amount of memory, in bytes.
     pub bytes: u64,
 }
 
-/// Virtual hardware. vCPUs = sockets × dies × cores × threads.
+/// Virtual hardware. The number of vCPUs is sockets × dies × cores × threads.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct VirtualTopology {
     /// Virtual sockets.
     pub sockets: u32,
-    /// Dies of each socket. They represent the boundary of the L3 if all parts are equal.
+    /// Number of dies of each socket. A die represents an L3 if all L3s have the same size.
     pub dies: u32,
-    /// Cores of each die.
+    /// Number of cores of each die.
     pub cores: u32,
-    /// Threads of each core.
+    /// Number of threads of each core.
     pub threads: u32,
-    /// vCPUs of each virtual NUMA node. One entry means that the guest sees no NUMA.
+    /// Number of vCPUs of each virtual NUMA node. If there is only one entry, the guest does not
+    /// see NUMA.
     pub vnuma: Vec<u32>,
-    /// vCPUs of each virtual L3, in order.
+    /// Number of vCPUs of each virtual L3, in order.
     pub vl3: Vec<u32>,
 }
 
 impl VirtualTopology {
-    /// Returns the vCPUs of each socket, which vSphere calls cores per socket.
+    /// Returns the number of vCPUs of each socket, which vSphere calls cores per socket.
     pub fn vcpus_per_socket(&self) -> u32 {
         self.dies * self.cores * self.threads
     }
@@ -131,7 +134,7 @@ impl VirtualTopology {
     }
 }
 
-/// Formats it as `1 socket × 2 dies × 4 cores × 2 threads, 1 NUMA node of 16`.
+/// Formats the hardware in the form `1 socket × 2 dies × 4 cores × 2 threads, 1 NUMA node of 16`.
 impl fmt::Display for VirtualTopology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", counted(self.sockets, "socket"))?;
@@ -156,25 +159,26 @@ impl fmt::Display for VirtualTopology {
 /// Start options of a JVM.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Jvm {
-    /// Options in their original order.
+    /// Options, in the order in which they are passed to the JVM.
     pub options: Vec<String>,
-    /// `-Xms` and `-Xmx` in bytes. `None` if no memory is known. Never 32 to 38 GB, because such
-    /// heaps have uncompressed pointers, and hold fewer objects than a heap of 31 GB.
+    /// `-Xms` and `-Xmx` in bytes. `None` if the memory is not known. A heap never has 32 to 38 GB,
+    /// because such heaps have uncompressed pointers, and space for fewer objects than a heap of 31
+    /// GB.
     pub heap_bytes: Option<u64>,
     /// `-XX:ActiveProcessorCount`.
     pub active_processors: u32,
-    /// `-XX:ParallelGCThreads`, with the value that HotSpot would choose for these CPUs. It is not
-    /// given to ZGC.
+    /// `-XX:ParallelGCThreads`, with the value that HotSpot would choose for these CPUs. The option
+    /// is not used with ZGC.
     pub parallel_gc_threads: u32,
     /// `-XX:ConcGCThreads`, likewise.
     pub conc_gc_threads: u32,
     /// True if `-XX:+UseNUMA` is set.
     pub use_numa: bool,
-    /// Nodes that the JVM sees and to which it is bound. The numbers are those of the guest or, for
-    /// a process, those of the machine.
+    /// Nodes that the JVM sees and to which it is bound. The numbers are those of the guest, or
+    /// those of the machine for a process.
     pub nodes: CpuSet,
-    /// Arguments of numactl that replace the start script's `--interleave=all`. Empty means no
-    /// arguments.
+    /// Arguments of numactl that replace the start script's `--interleave=all`. The list is empty
+    /// if numactl gets no arguments.
     pub numactl: Vec<String>,
     /// Reason for the NUMA settings.
     pub numa_reason: String,
@@ -183,62 +187,65 @@ pub struct Jvm {
 /// Settings of cassandra.yaml.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Yaml {
-    /// Most reads at once, for the setting of the same name.
+    /// Maximum number of concurrent reads, for the setting of the same name.
     pub concurrent_reads: u32,
-    /// Most writes at once, for the setting of the same name.
+    /// Maximum number of concurrent writes, for the setting of the same name.
     pub concurrent_writes: u32,
-    /// Most counter writes at once, for the setting of the same name.
+    /// Maximum number of concurrent counter writes, for the setting of the same name.
     pub concurrent_counter_writes: u32,
-    /// Most compactions at once, for the setting of the same name.
+    /// Maximum number of concurrent compactions, for the setting of the same name.
     pub concurrent_compactors: u32,
 }
 
-/// Costs of a placement, the most important first. Two placements are compared in this order.
+/// Costs of a placement. Placements are compared in the order of the fields, of which the first is
+/// the most important.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Costs {
-    /// Instances with CPUs in more than one package.
+    /// Number of instances with CPUs in more than one package.
     pub crossing_package: u32,
-    /// Instances with CPUs in more than one NUMA node.
+    /// Number of instances with CPUs in more than one NUMA node.
     pub crossing_node: u32,
-    /// Cores whose CPUs several instances share.
+    /// Number of cores whose CPUs are used by several instances.
     pub shared_cores: u32,
-    /// Sum over the L3 groups of the number of instances in each, minus the first.
+    /// Sum over the L3 groups of the number of instances in each, not counting the first instance.
     pub shared_l3: u32,
     /// Difference between the numbers of allocated CPUs on the fullest node and on the emptiest
     /// node.
     pub imbalance_cpus: u32,
-    /// Sum of the distances between the nodes of an instance, and to the devices that it requests.
+    /// Sum of the distances between the nodes of an instance, and from its nodes to the devices
+    /// that it requests.
     pub distance: u64,
 }
 
 /// Lower bounds of the costs of any placement.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Bounds {
-    /// max(0, N − Σ ⌊cores of a package ÷ cores of an instance⌋)
+    /// max(0, N − Σ ⌊cores of a package ÷ cores of an instance⌋), for N instances.
     pub crossing_package: u32,
-    /// max(0, N − Σ ⌊cores of a node ÷ cores of an instance⌋)
+    /// max(0, N − Σ ⌊cores of a node ÷ cores of an instance⌋), for N instances.
     pub crossing_node: u32,
 }
 
-/// A request that this machine cannot fulfil, with the missing resources, and possible requests.
+/// A request that this machine cannot fulfil, with the missing resources, and suggestions for
+/// requests that would fit.
 #[derive(Clone, PartialEq, Debug, thiserror::Error, Serialize, Deserialize)]
 #[error("{what}\nhint: {hint}")]
 pub struct Infeasible {
-    /// The shortage, with the numbers.
+    /// Description of the missing resources, with the numbers.
     pub what: String,
     /// Description of a request that would fit.
     pub hint: String,
-    /// Largest number of vCPUs for this number of instances.
+    /// Largest number of vCPUs that fits with this number of instances.
     pub vcpus_max: Option<u32>,
-    /// Largest number of instances of this size.
+    /// Largest number of instances of this size that fits.
     pub instances_max: Option<u32>,
     /// Overcommit at which the request would fit.
     pub overcommit: Option<f64>,
 }
 
 impl Plan {
-    /// Describes the numbers of instances that cross nodes and packages, and the lower bounds.
-    /// `what` is the noun for an instance.
+    /// Describes how many instances cross nodes and packages, and the lower bounds. `what` is the
+    /// noun for an instance.
     pub fn crossings(&self, what: &str) -> String {
         let (costs, bounds) = (self.costs, self.bounds);
         if costs.crossing_node + costs.crossing_package == 0 {

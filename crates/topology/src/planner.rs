@@ -1,6 +1,6 @@
 //! Makes a plan from a machine and a request. 1. Check the request. 2. Reserve the housekeeping
-//! CPUs. 3. Shape the cells. 4. Place them. 5. Exchange cells until no exchange reduces the costs.
-//! 6. Describe the result.
+//! CPUs. 3. Determine the sizes of the cells. 4. Place the cells. 5. Exchange cells until no
+//! exchange reduces the costs. 6. Describe the result.
 
 mod feasible;
 mod finish;
@@ -16,7 +16,7 @@ use crate::machine::{CoreKind, Machine};
 use crate::plan::{Infeasible, NodeCpus, Plan};
 use crate::request::{Housekeeping, PlacementRequest, Profile, Unit};
 
-/// Plans the request on the machine. The same arguments always give the same plan, byte for byte.
+/// Plans the request on the machine. The same arguments always yield the same plan, byte for byte.
 pub fn plan(machine: &Machine, wish: &PlacementRequest) -> Result<Plan, Infeasible> {
     feasible::check(machine, wish)?;
     let Some(attempt) = attempt(machine, wish) else {
@@ -25,8 +25,8 @@ pub fn plan(machine: &Machine, wish: &PlacementRequest) -> Result<Plan, Infeasib
     Ok(finish::plan(machine, wish, attempt))
 }
 
-/// Returns, for each core, the CPUs that instances of a request can have on this machine. It
-/// excludes housekeeping CPUs, and each core has only the threads that are allocated.
+/// Returns, for each core, the CPUs that instances of a request can have on this machine.
+/// Housekeeping CPUs are excluded, and each core has only those threads that the request uses.
 pub fn usable(machine: &Machine, wish: &PlacementRequest) -> Vec<CpuSet> {
     let whole = Pool::select(machine, wish.smt, false, |_| true);
     let reserved = reserve(machine, wish, &whole);
@@ -35,8 +35,8 @@ pub fn usable(machine: &Machine, wish: &PlacementRequest) -> Vec<CpuSet> {
     kept.units.iter().map(cpus).collect()
 }
 
-/// Returns the machine's fingerprint of 32 digits: a hash of sibling sets, packages, nodes, L3
-/// groups and distances. A plan is valid only for the machine with its fingerprint.
+/// Returns the machine's fingerprint of 32 digits. It is a hash of sibling sets, packages, nodes,
+/// L3 groups and distances. A plan is valid only for a machine with the same fingerprint.
 pub fn fingerprint(machine: &Machine) -> String {
     let mut text = String::new();
     for core in &machine.cores {
@@ -51,33 +51,34 @@ pub fn fingerprint(machine: &Machine) -> String {
     HEXLOWER.encode(&digest[..16])
 }
 
-/// A placement that succeeded, and the compromises it needed.
+/// A placement that succeeded, and the compromises that it required.
 pub(crate) struct Attempt {
     pub pool: Pool,
     pub instances: Vec<Vec<PlacedCell>>,
     pub housekeeping: Vec<NodeCpus>,
-    /// True if the plan omits the reserve according to perftune, because it did not fit.
+    /// True if the plan omits the reserve of perftune's rule, because it did not fit.
     pub gave_up_housekeeping: bool,
-    /// True if threads of a core are allocated separately.
+    /// True if the threads of a core are allocated separately.
     pub shares_cores: bool,
-    /// True if slower cores also had to be used.
+    /// True if slower cores are also used.
     pub mixes_kinds: bool,
-    /// Sizes before housekeeping, in the unit of the request.
+    /// Sizes before housekeeping CPUs are reserved, in the unit of the request.
     pub sizes: Sizes,
-    /// Number of cells, if memory requires more cells than the CPUs do.
+    /// Number of cells, if the memory requires more cells than the CPUs do.
     pub memory_cells: Option<u32>,
     pub weighed: u64,
-    /// Indices of the nodes that instances should be close to.
+    /// Indices of the nodes to which instances should be close.
     pub near: Vec<usize>,
 }
 
-/// Compromises of one attempt. Attempts are made in the order of preference.
+/// Compromises of one attempt. Attempts are made in order of preference.
 #[derive(Clone, Copy)]
 struct Compromises {
     keep: bool,
     share: bool,
     mix: bool,
-    /// Divides cores between cells. Equal parts may have odd sizes, which waste a thread each.
+    /// True if cells are divided by cores instead of threads. Equal parts may have odd numbers of
+    /// threads, which wastes a thread in each part.
     by_core: bool,
 }
 
@@ -97,14 +98,14 @@ fn attempt(machine: &Machine, wish: &PlacementRequest) -> Option<Attempt> {
             }
         }
     }
-    // With the reserve according to perftune, whole cores are more important than the reserve.
-    // Sharing a core costs an instance more than interrupts do.
+    // Under perftune's rule, whole cores are more important than the reserve, because sharing a
+    // core costs an instance more than interrupts do.
     let ways = ways.into_iter().filter(|way| (way.keep || gives_up) && (is_hybrid || !way.mix));
     let mut ways = ways.filter(|way| !(way.keep && way.share && gives_up));
     ways.find_map(|way| one_way(machine, wish, way))
 }
 
-/// Returns true if the request fits as requested, on whole cores.
+/// Returns true if the request fits on whole cores, with the requested housekeeping.
 pub(crate) fn fits_as_wished(machine: &Machine, wish: &PlacementRequest) -> bool {
     [(false, false), (false, true), (true, false), (true, true)]
         .into_iter()
@@ -124,7 +125,7 @@ pub(crate) fn fits_as_wished(machine: &Machine, wish: &PlacementRequest) -> bool
         })
 }
 
-/// Returns true if any attempt fits the request.
+/// Returns true if the request fits with any compromise.
 pub(crate) fn fits(machine: &Machine, wish: &PlacementRequest) -> bool {
     attempt(machine, wish).is_some()
 }
@@ -174,7 +175,7 @@ fn one_way(machine: &Machine, wish: &PlacementRequest, way: Compromises) -> Opti
     })
 }
 
-/// Returns the cells of an instance, and their number if memory determined it.
+/// Returns the cells of an instance. Also returns their number if memory determined it.
 fn cells(
     machine: &Machine,
     wish: &PlacementRequest,
@@ -185,15 +186,15 @@ fn cells(
     let is_vsphere = matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8);
     let nodes = 0..machine.nodes.len();
     let on_nodes: u32 = nodes.map(|node| pool.fits_node(node, wish.vcpus)).sum();
-    // If nodes are unequal, cells sized for the smallest node would split instances that fit on the
-    // others.
+    // If nodes are unequal, cells that are sized for the smallest node would split instances that
+    // fit on the other nodes.
     let fits_on_nodes = !is_vsphere && on_nodes >= wish.instances;
     let is_shown_whole = wish.hot_add || is_vsphere && wish.vcpus < VNUMA_VCPUS_MIN;
     let cells = if fits_on_nodes || is_shown_whole && on_nodes > 0 {
         vec![wish.vcpus]
     } else {
-        // A guest with a single NUMA node is still placed in parts if no node can hold it. ESXi
-        // splits it into NUMA clients that the guest does not see.
+        // A guest with a single NUMA node is still placed in parts if no node is large enough for
+        // it. ESXi splits it into NUMA clients that the guest does not see.
         split(wish.vcpus, sizes.node, sizes.nodes)
     };
     if by_core {
@@ -273,7 +274,7 @@ fn by_node(machine: &Machine, reserved: &[usize], wish: &PlacementRequest) -> Ve
     found
 }
 
-/// Returns the nodes of the devices that instances should be close to.
+/// Returns the nodes of the devices to which instances should be close.
 pub(crate) fn near(machine: &Machine, wish: &PlacementRequest) -> Vec<usize> {
     let named = machine.devices.iter().filter(|device| wish.near.contains(&device.name));
     let numbers = named.filter_map(|device| device.node_os);
@@ -284,8 +285,8 @@ pub(crate) fn near(machine: &Machine, wish: &PlacementRequest) -> Vec<usize> {
     nodes
 }
 
-/// Returns the sizes that vSphere counts, which include all cores that may be used, even
-/// housekeeping cores.
+/// Returns the sizes that vSphere uses. They include all cores that may be used, even housekeeping
+/// cores.
 pub(crate) fn vsphere_sizes(machine: &Machine, wish: &PlacementRequest) -> Sizes {
     let pool = Pool::select(machine, wish.smt, false, |_| true);
     Sizes::smallest(machine, &pool, wish.unit.unwrap_or(Unit::Cores))

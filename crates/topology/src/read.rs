@@ -1,5 +1,5 @@
-//! Entry point for reading. It detects the kind of a path or a text and calls the corresponding
-//! reader.
+//! Entry point for reading machines. It detects the kind of a path or a text and calls the
+//! corresponding reader.
 
 use foreign::FileKind;
 use std::fs;
@@ -10,16 +10,16 @@ use crate::machine::Machine;
 use crate::machine_files::Tree;
 use crate::{lscpu, synthetic, sysfs, xml};
 
-/// Maximum length of a text. hwloc's XML of the largest machines has about 10 MB.
+/// Maximum length of a text in bytes. hwloc's XML of the largest machines has about 10 MB.
 const TEXT_BYTES_MAX: usize = 32 << 20;
-/// Position of the magic string in the first header of a tar.
+/// Position of the magic string in the first header of a tar archive.
 const TAR_MARK: std::ops::Range<usize> = 257..262;
 
 impl Machine {
     /// Reads a machine from a path. It may be a folder with the files of /sys (and /proc), or an
     /// archive of such a folder (tar, tar.gz, tar.bz2). It may also be hwloc's XML, the JSON of
     /// `lscpu -J`, or a text in hwloc's synthetic notation. A path that does not exist is parsed as
-    /// such a text if it looks like one. `/` is the machine on which this runs.
+    /// such a text if it looks like one. `/` is the machine on which this program runs.
     pub fn read(path: &Path) -> Result<Machine, ReadError> {
         let place = path.display().to_string();
         let Ok(metadata) = fs::metadata(path) else {
@@ -94,7 +94,7 @@ impl Machine {
     }
 }
 
-/// Values in the first line of `lscpu`, which are the same in all languages.
+/// Architectures in the first line of `lscpu`, which are the same in all languages.
 const ARCHITECTURES: [&str; 6] = [
     "x86_64",
     "aarch64",
@@ -104,7 +104,8 @@ const ARCHITECTURES: [&str; 6] = [
     "loongarch64",
 ];
 
-/// Recognizes texts that describe a machine for people instead of programs, and names their kind.
+/// Recognizes texts that describe a machine for people instead of programs. Returns the kind of
+/// such a text.
 fn listing_of(text: &str) -> Option<&'static str> {
     let first = text.lines().next().unwrap_or_default();
     let has = |part: &str| text.contains(part);

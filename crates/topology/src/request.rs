@@ -1,4 +1,5 @@
-//! A request for a plan: the number and size of the instances, and the rules for running them.
+//! A request for a plan. It contains the number and size of the instances, and the rules for
+//! running them.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,35 +16,35 @@ pub struct PlacementRequest {
     /// Memory of each instance in bytes. `None` means an equal share of the machine, which the plan
     /// then states.
     pub memory_bytes: Option<u64>,
-    /// Use of sibling threads: whole cores, or one thread of each.
+    /// Use of sibling threads.
     pub smt: Smt,
     /// Rules for the virtual topology.
     pub profile: Profile,
-    /// Unit of a node's size. `None` means the default of the profile: cores for vSphere, threads
-    /// for the others.
+    /// Unit in which a node's size is measured. `None` means the default of the profile, which is
+    /// cores for vSphere and threads otherwise.
     pub unit: Option<Unit>,
-    /// True if CPUs can be added while the instance runs. It then sees a single NUMA node.
+    /// True if CPUs can be added while an instance runs. The instance then sees a single NUMA node.
     pub hot_add: bool,
     /// CPUs that are reserved for interrupts and the host.
     pub housekeeping: Housekeeping,
-    /// Number of vCPUs that may share a CPU. The minimum is 1.0, which means no sharing.
+    /// Number of vCPUs that may share a CPU. The minimum is 1.0, which disables sharing.
     pub overcommit: f64,
-    /// Number of CPUs above which the plan advises dividing an instance. The default is 48, up to
-    /// which one Cassandra scales according to Intel.
+    /// Number of CPUs above which the plan advises dividing an instance. The default is 48.
+    /// According to Intel, one Cassandra scales up to this number.
     pub max_cpus_per_instance: u32,
     /// Garbage collector of each instance.
     pub collector: Collector,
     /// The major version of the JDK.
     pub jdk: u32,
-    /// Number of drives of each instance, which determines the concurrency of reads.
+    /// Number of drives of each instance. The concurrency of reads depends on it.
     pub drives: u32,
-    /// Rule that sizes the concurrency of Cassandra.
+    /// Rule that determines Cassandra's concurrency settings.
     pub yaml: YamlProfile,
-    /// Names of devices that instances should be close to. This is only used between equal
-    /// placements.
+    /// Names of devices to which instances should be close. They only decide between placements
+    /// that are otherwise equal.
     pub near: Vec<String>,
     /// Name of this physical machine. All its instances are in the rack with this name, so that no
-    /// two replicas are on it. Different machines need different names.
+    /// two replicas are on the machine. Different machines must have different names.
     pub host: String,
 }
 
@@ -51,9 +52,9 @@ pub struct PlacementRequest {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Smt {
-    /// Whole cores: both threads belong to the same instance.
+    /// Whole cores. All threads of a core belong to the same instance.
     Pack,
-    /// One thread of each core. Its siblings remain idle.
+    /// One thread of each core. The other threads of the core remain idle.
     OnePerCore,
 }
 
@@ -68,17 +69,17 @@ pub enum Profile {
     Vsphere8,
     /// vCPUs pinned to CPUs. The guest sees the topology of these CPUs (libvirt, KubeVirt, Nova).
     Pinned,
-    /// No virtual hardware: a process on the machine itself.
+    /// No virtual hardware, because an instance is a process on the machine itself.
     None,
 }
 
-/// Unit for the size of a NUMA node or package.
+/// Unit in which the size of a NUMA node or package is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Threads, which vSphere counts with `numa.vcpu.preferHT`.
+    /// Threads, as vSphere counts with `numa.vcpu.preferHT`.
     Threads,
-    /// Cores, which vSphere counts without it.
+    /// Cores, as vSphere counts without `numa.vcpu.preferHT`.
     Cores,
 }
 
@@ -86,10 +87,10 @@ pub enum Unit {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Housekeeping {
-    /// No reserved CPUs. Instances get every core.
+    /// No reserved CPUs. Instances may use every core.
     None,
-    /// The ratio of Seastar's perftune: on each node, one core for each 16 cores or part of 16. If
-    /// the instances do not fit in the rest, the plan omits the reserve and warns.
+    /// The ratio of Seastar's perftune, which is one core on each node for every 16 cores, rounded
+    /// up. If the instances do not fit on the other cores, the plan omits the reserve and warns.
     Perftune,
     /// This number of cores on each node.
     PerNode(u32),
@@ -109,7 +110,7 @@ pub enum Collector {
     Zgc,
     /// The garbage collector Shenandoah.
     Shenandoah,
-    /// CMS, until JDK 13.
+    /// The garbage collector CMS, which exists up to JDK 13.
     Cms,
 }
 
@@ -117,9 +118,9 @@ pub enum Collector {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum YamlProfile {
-    /// According to the comments of cassandra.yaml: 16 per drive, 8 per core.
+    /// The comments of cassandra.yaml recommend 16 reads per drive and 8 writes per core.
     Apache,
-    /// According to Intel's guide: 3 per CPU, 1 per CPU.
+    /// Intel's guide recommends 3 reads per CPU and 1 write per CPU.
     Intel,
 }
 

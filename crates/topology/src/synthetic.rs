@@ -1,9 +1,9 @@
-//! Reads hwloc's synthetic notation: `pack:2 [numa(memory=256GiB)] l3:1(size=42MiB) core:28
+//! Reads hwloc's synthetic notation, such as `pack:2 [numa(memory=256GiB)] l3:1(size=42MiB) core:28
 //! pu:2(indexes=2*56:1*2)`. Each item is a level, with the number of its objects for each object of
-//! the level above. Such machines are symmetric and have no distances.
+//! the level above. Such machines are symmetric and do not have distances.
 //!
 //! The grammar and the numbering are those of hwloc (in its documentation, "Synthetic topologies").
-//! A level of NUMA nodes is a group with a node for each.
+//! A level of NUMA nodes is a level of groups, each with one node.
 
 mod indexes;
 
@@ -12,12 +12,12 @@ use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
 use crate::error::ReadError;
 use crate::machine::Machine;
 
-/// Maximum number of levels, which is hwloc's own limit.
+/// Maximum number of levels. hwloc has the same limit.
 const LEVELS_MAX: usize = 128;
-/// Default memory of a node in hwloc, bytes.
+/// Memory of a node for which the description states none, in bytes. hwloc has the same default.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Kinds of levels that are important here.
+/// Kinds of levels that this module distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LevelKind {
     Package,
@@ -29,7 +29,7 @@ enum LevelKind {
     Pu,
     /// Groups, tiles, clusters and instruction caches, which only add levels to the tree.
     Other,
-    /// Not stated. Either all levels are unstated or all are stated.
+    /// Not stated. In a description, either all levels have a kind or none has.
     Unstated,
 }
 
@@ -46,11 +46,11 @@ struct Level {
     /// Number of objects in the whole machine.
     width: usize,
     attributes: Attributes,
-    /// Number of nodes attached to each of its objects.
+    /// Nodes that are attached to each object of the level.
     attached: Vec<Attributes>,
 }
 
-/// Returns true if a text that is not a file looks like a description.
+/// Returns true if a text that is not a file looks like a synthetic description.
 pub(crate) fn looks_like_it(text: &str) -> bool {
     let is_item = |word: &str| {
         let counted = word.split_once(':').map(|(_, rest)| rest);
@@ -128,7 +128,7 @@ fn attached(text: &str) -> Result<Attributes, String> {
     }
 }
 
-/// Parses one item, and returns it with the text after it.
+/// Parses one item. Returns the item and the text after it.
 fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
     let item: &str = text.split_whitespace().next().unwrap_or(text);
     let (kind, name, counted) = if text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -201,7 +201,7 @@ fn kind(name: &str) -> Result<LevelKind, String> {
     })
 }
 
-/// Parses the text between parentheses, and returns it with the text after them.
+/// Parses the text between parentheses. Returns its attributes and the text after the parentheses.
 fn attributes(text: &str) -> Result<(Attributes, &str), String> {
     let end = text.find(')').ok_or("a ( without its )")?;
     let mut found = Attributes::default();
@@ -211,14 +211,14 @@ fn attributes(text: &str) -> Result<(Attributes, &str), String> {
             "size" | "memory" => found.size_bytes = Some(bytes(value)?),
             "memorysidecachesize" => found.side_cache_bytes = Some(bytes(value)?),
             "indexes" => found.indexes = Some(value.to_owned()),
-            // hwloc ignores unknown attributes, and new versions write new attributes.
+            // hwloc ignores unknown attributes, since new versions write new attributes.
             _ => {}
         }
     }
     Ok((found, &text[end + 1..]))
 }
 
-/// Parses `256GiB`, `32kB` or plain bytes.
+/// Parses an amount such as `256GiB` or `32kB`, or a plain number of bytes.
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let factor = match text[digits..].to_lowercase().as_str() {
@@ -239,8 +239,8 @@ fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{text:?} is more than 16 EiB"))
 }
 
-/// Assigns kinds to levels that are plain counts, in hwloc's order: groups, package, NUMA node, up
-/// to four caches, core.
+/// Assigns kinds to levels that are only numbers. The order is that of hwloc: groups, package, NUMA
+/// node, up to four caches, core.
 fn infer(levels: &mut [Level]) -> Result<(), String> {
     let Some(last) = levels.last_mut().filter(|last| last.name != "machine") else {
         return Err("the description has no levels".to_owned());
@@ -369,8 +369,8 @@ fn node(os: u32, cpus: CpuSet, attributes: &Attributes) -> RawNode {
     }
 }
 
-/// Adds the attached nodes, numbered as in hwloc. Those of the children come before those of the
-/// object itself.
+/// Adds the attached nodes, numbered as in hwloc. Nodes of the children of an object come before
+/// those of the object itself.
 fn attach(levels: &[Level], numbers: &[u32], raw: &mut Raw) -> Result<(), String> {
     let mut places: Vec<(usize, std::cmp::Reverse<usize>, usize, &Attributes)> = Vec::new();
     let total = numbers.len();

@@ -1,7 +1,7 @@
-//! Reads a machine from the files of Linux: mainly /sys/devices/system/{cpu,node}, also /sys/class
-//! for devices, and /sys/fs/cgroup and /proc/self for the allowed CPUs and nodes. Old kernels have
-//! only the hexadecimal maps. Containers have only a part of the files, and an offline CPU often
-//! has none.
+//! Reads a machine from the files of Linux. These are mainly /sys/devices/system/{cpu,node}, and
+//! also /sys/class for devices, and /sys/fs/cgroup and /proc/self for the allowed CPUs and nodes.
+//! Old kernels have only the hexadecimal maps. Containers have only some of the files, and an
+//! offline CPU often has none.
 
 mod devices;
 mod limits;
@@ -23,8 +23,8 @@ pub(crate) struct Files<'a> {
     proc: String,
 }
 
-/// Reads the machine from the files of the tree. They may be at its root, or one or two folders
-/// below it. The root may also be the sys folder itself.
+/// Reads the machine from the files of the tree. The sys folder may be at the root, or one or two
+/// folders below it. The root may also be the sys folder itself.
 pub(crate) fn read(tree: &Tree, source: &str) -> Result<Machine, ReadError> {
     let files = Files::find(tree).ok_or_else(|| {
         ReadError::new(
@@ -86,7 +86,8 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Returns a file of /sys without the surrounding white space. `None` if it is absent or empty.
+    /// Returns the text of a file of /sys without the surrounding white space. Returns `None` if it
+    /// is absent or empty.
     fn read_sys(&self, path: &str) -> Option<String> {
         let whole = self.tree.read_short(&self.sys(path))?;
         let text = whole.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -101,7 +102,7 @@ impl<'a> Files<'a> {
         self.read_sys(path)?.parse().ok()
     }
 
-    /// Returns the set in a file of /sys. `None` if it is absent.
+    /// Returns the set in a file of /sys. Returns `None` if the file is absent.
     fn list(&self, path: &str) -> Result<Option<CpuSet>, ReadError> {
         let Some(text) = self.read_sys(path) else {
             return Ok(None);
@@ -117,7 +118,7 @@ impl<'a> Files<'a> {
         )
     }
 
-    /// Returns the numbers N of folders called `nameN` in a folder of /sys.
+    /// Returns the number N of each folder called `nameN` in a folder of /sys.
     fn numbered(&self, folder: &str, name: &str) -> CpuSet {
         let names = self.tree.list(&self.sys(folder));
         let numbers = names.iter().filter_map(|entry| entry.strip_prefix(name)?.parse().ok());
@@ -148,7 +149,7 @@ impl<'a> Files<'a> {
         self.read_kinds(raw)
     }
 
-    /// Returns the processors of /proc/cpuinfo, for trees whose /sys lists none.
+    /// Returns the processors of /proc/cpuinfo, for trees whose /sys does not list processors.
     fn processors(&self) -> CpuSet {
         let text = self.read_proc("cpuinfo").unwrap_or_default();
         let values = text.lines().filter_map(|line| {
@@ -159,8 +160,8 @@ impl<'a> Files<'a> {
         numbers.filter(|&number: &u32| number < CPU_NUMBERS_MAX).collect()
     }
 
-    /// Reads the kinds of cores: from the lists of Intel's drivers, otherwise from the scheduler's
-    /// capacities or the maximum frequencies.
+    /// Reads the kinds of cores. They come from the lists of Intel's drivers, or otherwise from the
+    /// scheduler's capacities or the maximum frequencies.
     fn read_kinds(&self, raw: &mut Raw) -> Result<(), ReadError> {
         for (path, speed) in [
             ("devices/cpu_lowpower/cpus", 1),
@@ -189,8 +190,8 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The sets in the folders of the CPUs, without duplicates. Equal texts are parsed once, because
-/// all CPUs of a package have the same text.
+/// The sets of CPUs in the folders of the CPUs, without duplicates. Equal texts are parsed once,
+/// because all CPUs of a package have the same text.
 struct Sets<'a> {
     files: &'a Files<'a>,
     parsed: HashMap<(bool, String), CpuSet>,
@@ -216,8 +217,9 @@ impl<'a> Sets<'a> {
         }
     }
 
-    /// Returns the set in the first of these files that exists. Files whose names end in `list` are
-    /// lists, all others are maps. A set that does not contain the CPU itself is ignored.
+    /// Returns the set in the first of these files that exists. A file whose name ends in `list`
+    /// contains a list, and any other file contains a map. A set that does not contain the CPU
+    /// itself is ignored.
     fn set(&mut self, cpu: u32, folder: &str, names: &[&str]) -> Result<Option<CpuSet>, ReadError> {
         for name in names {
             let path = format!("{folder}/{name}");
@@ -269,7 +271,8 @@ impl<'a> Sets<'a> {
             (None, None) => {}
         }
         self.cores.extend(core.map(|set| (set, ())));
-        // Without dies, the kernel writes -1 as the id, and a die with only this CPU.
+        // On a machine without dies, the kernel reports -1 as the id, and reports a die that
+        // contains only this CPU.
         let stated = self.files.read_sys(&format!("{folder}/die_id"));
         if stated.is_some_and(|id| id.starts_with('-')) {
             return Ok(());
@@ -318,7 +321,8 @@ impl<'a> Sets<'a> {
     }
 }
 
-/// Parses the kernel's size of a cache: `43008K`, `32M` or plain bytes.
+/// Parses the size of a cache in the kernel's format, such as `43008K` or `32M`, or a plain number
+/// of bytes.
 fn bytes_of(text: &str) -> Option<u64> {
     let (digits, shift) = match text.as_bytes().last()? {
         b'K' => (&text[..text.len() - 1], 10),

@@ -1,5 +1,5 @@
-//! Machines of any shape for tests, as files of Linux and files of hwloc. This repository contains
-//! no files of real machines, only their shapes.
+//! Machines of any layout for tests, as files of Linux and as files of hwloc. This repository does
+//! not contain files of real machines, but only their layouts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,8 +10,8 @@ use crate::machine::Machine;
 use crate::machine_files::Tree;
 use crate::sysfs;
 
-/// A CPU of an invented machine. The numbers of core and L3 are those of the fixture, not of the
-/// OS.
+/// A CPU of an invented machine. The numbers of its core and L3 are used only within the fixture,
+/// and are not those of the OS.
 #[derive(Clone, Debug)]
 pub struct Cpu {
     /// OS number.
@@ -20,11 +20,11 @@ pub struct Cpu {
     pub package: u32,
     /// OS number of the node.
     pub node: u32,
-    /// Number of the L3. `None` if the machine has none.
+    /// Number of the L3. `None` if the machine does not have an L3.
     pub l3: Option<u32>,
-    /// Core, unique in the machine.
+    /// Number of the core, which is unique in the machine.
     pub core: u32,
-    /// True if the CPU is online. Offline CPUs have a folder with no topology in it.
+    /// True if the CPU is online. An offline CPU has a folder without a topology.
     pub online: bool,
     /// `cpu_capacity`, for machines with several kinds of cores.
     pub capacity: Option<u32>,
@@ -37,36 +37,37 @@ pub struct Cpu {
 pub struct Shape {
     /// CPUs of the machine.
     pub cpus: Vec<Cpu>,
-    /// Memory of each node in GiB, by OS number. It also contains nodes without CPUs.
+    /// Memory of each node in GiB, by OS number. Nodes without CPUs are included.
     pub memory_gib: BTreeMap<u32, u64>,
-    /// Distances in the order of the nodes' numbers.
+    /// Distances between the nodes, in the order of the nodes' numbers.
     pub distances: Option<Vec<Vec<u32>>>,
     /// Size of each L3 in KiB.
     pub l3_kib: u64,
-    /// CPUs that the reader's control group allows.
+    /// CPUs that the control group of the reader allows.
     pub allowed: Option<CpuSet>,
-    /// GiB of memory-side cache of each node.
+    /// Size of the memory-side cache of each node, in GiB.
     pub side_cache_gib: Option<u64>,
-    /// Name of a network card and its node.
+    /// Names of the network cards and their nodes.
     pub network: Vec<(String, i64)>,
 }
 
-/// Counts of equal parts: packages, nodes in each, L3s in each, cores in each, threads in each.
+/// Numbers of equal parts: packages, nodes per package, L3s per node, cores per L3, and threads per
+/// core.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts(pub u32, pub u32, pub u32, pub u32, pub u32);
 
-/// Order in which the OS assigns numbers to CPUs.
+/// Order in which the OS numbers the CPUs.
 #[derive(Clone, Copy, Debug)]
 pub enum Numbering {
-    /// First threads of all cores in order, then the second threads.
+    /// The first threads of all cores, in order, and then the second threads.
     Block,
     /// Like `Block`, but neighbouring numbers are in different packages.
     RoundRobin,
-    /// Threads of a core are neighbours.
+    /// The threads of a core have neighbouring numbers.
     Adjacent,
-    /// Neighbouring numbers, and numbers of nodes, alternate between packages and then their nodes.
-    /// For example, nodes 0 and 2 are in one package. Sub-NUMA clusters on some Xeons have this
-    /// order.
+    /// CPUs with neighbouring numbers, and nodes with neighbouring numbers, alternate between
+    /// packages, and within a package between its nodes. For example, nodes 0 and 2 are in one
+    /// package. Sub-NUMA clusters on some Xeons have this order.
     RoundNodes,
 }
 
@@ -130,17 +131,18 @@ impl Shape {
         shape
     }
 
-    /// Two packages of 28 cores, hyper-threaded: 112 CPUs.
+    /// Returns a machine with two packages of 28 cores with two threads each, which are 112 CPUs.
     pub fn xeon_2x28(numbering: Numbering) -> Shape {
         Shape::regular(Counts(2, 1, 1, 28, 2), numbering, 256)
     }
 
-    /// EPYC 7601: 2 × 32 cores, 8 nodes, 16 L3 of 4 cores.
+    /// Returns an EPYC 7601: 2 × 32 cores, 8 nodes, and 16 L3s of 4 cores.
     pub fn epyc_7601() -> Shape {
         Shape::regular(Counts(2, 4, 2, 4, 2), Numbering::Block, 64)
     }
 
-    /// EPYC 9654: 2 × 96 cores, L3s of 8, with 1, 4 or 12 nodes (one per L3) per package.
+    /// Returns an EPYC 9654: 2 × 96 cores, L3s of 8 cores, and 1, 4 or 12 nodes per package (12 is
+    /// one per L3).
     pub fn epyc_9654(nodes: u32) -> Shape {
         Shape::regular(
             Counts(2, nodes, 12 / nodes, 8, 2),
@@ -149,13 +151,13 @@ impl Shape {
         )
     }
 
-    /// Returns the same machine with other OS numbers, where CPU n becomes `rename(n)`.
+    /// Returns the same machine with other OS numbers. CPU n becomes `rename(n)`.
     pub fn renumbered(mut self, rename: impl Fn(u32) -> u32) -> Shape {
         self.cpus.iter_mut().for_each(|cpu| cpu.os = rename(cpu.os));
         self
     }
 
-    /// Reads the machine from the fixture's own files.
+    /// Reads the machine from the files of this fixture.
     pub fn machine(&self) -> Result<Machine, ReadError> {
         let files = self.files().into_iter().map(|(name, text)| (name, text.into_bytes()));
         sysfs::read(&Tree::from_files(files), "fixture")
@@ -325,7 +327,7 @@ fn map(set: &CpuSet, prefix: &str) -> String {
     (0..=words).rev().map(word).collect::<Vec<_>>().join(",")
 }
 
-/// Writes a set like the kernel: the map, and the list next to it.
+/// Writes a set as two files, like the kernel: the map, and the list next to it.
 fn put_set(put: &mut impl FnMut(String, String), name: &str, set: &CpuSet) {
     put(name.to_owned(), map(set, ""));
     put(format!("{name}_list"), set.to_string());

@@ -1,4 +1,4 @@
-//! Divides a machine into equal parts, for a scale-up part by part.
+//! Divides a machine into equal parts, for tests that add one part at a time.
 
 use measure::number::counted;
 use serde::{Deserialize, Serialize};
@@ -21,10 +21,10 @@ pub enum Units {
 }
 
 impl Units {
-    /// All kinds, the smallest first.
+    /// All kinds of parts, the smallest first.
     pub const ALL: [Units; 4] = [Units::Cores, Units::L3, Units::Numa, Units::Sockets];
 
-    /// Returns the name in a study.
+    /// Returns the name of this kind in a study.
     pub fn name(self) -> &'static str {
         match self {
             Units::Cores => "cores",
@@ -39,7 +39,7 @@ impl Units {
         Units::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// Formats this count with its noun: `1 core`, `2 cores`.
+    /// Formats a number of parts with its noun, such as `1 core` or `2 cores`.
     pub fn counted(self, count: usize) -> String {
         let one = match self {
             Units::Cores => "core",
@@ -54,9 +54,10 @@ impl Units {
 /// A part of a machine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// OS numbers of its usable CPUs. There is at least one.
+    /// OS numbers of the part's usable CPUs. There is at least one.
     pub cpus: CpuSet,
-    /// Index of its package. A part in several packages has the package of its first core.
+    /// Index of the part's package. For a part in several packages, it is the package of its first
+    /// core.
     pub package: usize,
 }
 
@@ -81,7 +82,7 @@ impl Machine {
         parts.filter(|part| !part.cpus.is_empty()).collect()
     }
 
-    /// Returns the same machine with only these CPUs allowed.
+    /// Returns the same machine, on which only these CPUs are allowed.
     #[must_use]
     pub fn only(&self, cpus: &CpuSet) -> Machine {
         let mut machine = self.clone();
@@ -91,14 +92,14 @@ impl Machine {
         machine
     }
 
-    /// Returns all CPUs that share an L3 with one of these, including these.
+    /// Returns all CPUs that share an L3 with one of these CPUs, including these CPUs.
     pub fn l3_neighbours(&self, cpus: &CpuSet) -> CpuSet {
         let groups = self.l3.iter().map(|group| self.cpus_of(&group.cores));
         let touched = groups.filter(|group| !group.is_disjoint(cpus));
         touched.flat_map(|group| group.iter().collect::<Vec<_>>()).collect()
     }
 
-    /// Returns all CPUs that share a core with one of these, including these.
+    /// Returns all CPUs that share a core with one of these CPUs, including these CPUs.
     pub fn core_neighbours(&self, cpus: &CpuSet) -> CpuSet {
         let cores = (0..self.cores.len()).map(|core| self.cpus_of(&[core]));
         let touched = cores.filter(|core| !core.is_disjoint(cpus));

@@ -1,4 +1,5 @@
-//! Warnings of a plan: each is a sentence, and has a kind by which a program finds it.
+//! The invariable parts of the warnings of a plan. A program that rephrases a warning recognizes it
+//! by them.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,6 +1,6 @@
-//! Reads hwloc's XML, versions 2 and 3, and to a lesser extent version 1. It uses only the sets of
-//! CPUs of the objects, not their nesting. So NUMA nodes next to the tree of CPUs (since version 2)
-//! and groups with odd depths have no effect.
+//! Reads hwloc's XML in versions 2 and 3, and most of version 1. It uses only the sets of CPUs of
+//! the objects, not their nesting. So NUMA nodes next to the tree of CPUs (since version 2) and
+//! groups with unusual depths have no effect.
 
 mod distances;
 
@@ -15,13 +15,13 @@ use crate::machine::{Device, DeviceKind, HugePages, Machine};
 /// Maximum number of elements and texts. A machine of 8192 CPUs has fewer than a million.
 const XML_NODES_MAX: u32 = 4_000_000;
 
-/// Maximum length of a document. A machine of 8192 CPUs needs a fraction of it.
+/// Maximum length of a document in bytes. The document of a machine of 8192 CPUs is much shorter.
 const XML_BYTES_MAX: usize = 16 << 20;
 /// Maximum number of attributes of one element. hwloc writes about 20.
 const ATTRIBUTES_MAX: usize = 256;
 
-/// Refuses documents that would cost a parser too much memory or time. Entities expand without
-/// limit, and attributes and namespaces are compared with each other.
+/// Refuses documents that would require too much memory or time in a parser. Entities would expand
+/// without limit, and attributes and namespaces are compared with each other.
 fn bounded(text: &str, place: &str) -> Result<(), ReadError> {
     let refuse = |what: String| {
         let hint = "write it again with `lstopo --of xml FILE`";
@@ -189,16 +189,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a network card or drive. Its node is that of the nearest enclosing object with exactly
-    /// one node.
+    /// Reads a network card or drive. Its node is that of the nearest enclosing object which has
+    /// exactly one node.
     fn device(&self, element: Node<'_, '_>) -> Result<Option<Device>, ReadError> {
         let name = element.attribute("name").unwrap_or_default();
         let is_pseudo = ["cuda", "opencl", "nvml", "dax", "pmem"].iter();
         if is_pseudo.into_iter().any(|prefix| name.starts_with(prefix)) {
             return Ok(None);
         }
-        // These are numbers until version 2, and bits since version 3, where a block device is 1
-        // instead of 0.
+        // The types are numbers up to version 2, and bits since version 3, where a block device is
+        // 1 instead of 0.
         let kind = element.attribute("osdev_type").or(element.attribute("osdev_types"));
         let since_3 = self.document.root_element().attribute("version").is_some_and(|version| {
             version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0) >= 3
@@ -228,9 +228,9 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// Reads the kinds by the first measure that is stated for every kind. Without one, it uses the
-    /// order, with the slowest first. Kinds in hwloc are values of a measure, so several of them
-    /// may be the same kind of core.
+    /// Reads the kinds by the first measure that is stated for every kind. If no measure is
+    /// complete, it uses the order of the kinds, from the slowest to the fastest. Kinds in hwloc
+    /// are values of a measure, so several of them may be the same kind of core.
     fn read_kinds(&self, raw: &mut Raw, root: Node<'_, '_>) -> Result<(), ReadError> {
         let stated = root.children().filter(|child| child.has_tag_name("cpukind"));
         let mut kinds = Vec::new();
@@ -271,8 +271,8 @@ impl<'a> Reader<'a> {
                 raw.offline
             ));
         }
-        // If several nodes list a CPU, its node is the nearest one. It is the one with the fewest
-        // CPUs, and a node with ordinary memory comes before special kinds.
+        // If several nodes list a CPU, the CPU belongs to the nearest node. This is the one with
+        // the fewest CPUs, and a node with ordinary memory comes before nodes with special memory.
         raw.nodes.sort_by_key(|node| {
             let is_special = node.kind.as_deref().is_some_and(|kind| kind != "DRAM");
             (node.cpus.len(), is_special, node.os)
@@ -291,7 +291,7 @@ fn capacity(kind: &Node<'_, '_>) -> Option<u64> {
     info(kind, "LinuxCapacity")?.parse().ok()
 }
 
-/// Returns the efficiency that a person assigned. hwloc also puts the rank by capacity there.
+/// Returns the efficiency that a user has assigned. hwloc also stores the rank by capacity here.
 fn forced(kind: &Node<'_, '_>) -> Option<u64> {
     kind.attribute("forced_efficiency")?.parse().ok()
 }
@@ -300,7 +300,7 @@ fn frequency_mhz(kind: &Node<'_, '_>) -> Option<u64> {
     info(kind, "FrequencyMaxMHz")?.parse().ok()
 }
 
-/// Returns the rank of Intel's kinds.
+/// Returns the rank of Intel's core types.
 fn core_type(kind: &Node<'_, '_>) -> Option<u64> {
     match info(kind, "CoreType")? {
         "IntelLowPower" => Some(1),

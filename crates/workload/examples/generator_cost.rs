@@ -1,6 +1,6 @@
-//! Measures the generator's cost of an operation: `cargo run --release -p workload --example
-//! generator_cost`. It takes the best of many short runs on one thread; the figures are those of
-//! one machine, and not a test.
+//! Measures the cost of an operation in the generator: `cargo run --release -p workload --example
+//! generator_cost`. It takes the best of many short runs on one thread. The figures are valid for
+//! one machine only, and the example is not a test.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -43,7 +43,7 @@ fn main() {
     }
 }
 
-/// Measures the cost of `begin`, then of `token`, then of `append_values`, depending on `depth`.
+/// Measures the cost of `begin`. A larger `depth` also includes `token`, then `append_values`.
 #[expect(
     clippy::disallowed_methods,
     reason = "the crate has no clock, and must not"

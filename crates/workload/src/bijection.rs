@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_scattered() {
-        // The mean distance between two uniform points on 0..n is n/3. The distance between images
-        // of neighbours must be close to this.
+        // The mean distance between two uniform points on 0..n is n/3. The mean distance between
+        // the images of neighbours must be close to this.
         let count = 1_000_000u64;
         let bijection = Bijection::new(count, 42);
         let total: u64 =

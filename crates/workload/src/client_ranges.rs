@@ -1,33 +1,35 @@
-//! Divides a range of operations between several clients, like the client machines of other tools.
+//! Divides a range of operations between several clients, as other load tools do with several
+//! client machines.
 //!
 //! Every operation of the range is done once, by one of the clients. Of W workers, worker w does
-//! the operations w, w + W, w + 2W, …. The workers of a client are consecutive, and their
-//! operations process the client's own part in order.
+//! the operations w, w + W, w + 2W, and so on. The workers of a client have consecutive numbers,
+//! and their operations process the share of this client in order.
 
-/// The part of a range for each client.
+/// The share of a range that each client processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRanges {
     /// Number of operations of the whole range.
     count: u64,
     /// Number of workers of all clients.
     workers: u64,
-    /// Parts of the clients that have workers.
+    /// Shares of the clients that have workers.
     parts: Vec<Part>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
-    /// Number of workers of the clients before it.
+    /// Number of workers of all preceding clients.
     before: u64,
-    /// Number of its own workers.
+    /// Number of workers of this client.
     own: u64,
-    /// First operation of its part.
+    /// First operation of the share of this client.
     first: u64,
 }
 
 impl ClientRanges {
     /// Divides a range of `count` operations between clients with these numbers of workers. The
-    /// parts are consecutive. The size of each part is the number of operations of its workers.
+    /// shares are consecutive. The size of each share is the number of operations that the client's
+    /// workers do.
     pub fn new(count: u64, workers: &[u64]) -> ClientRanges {
         let all = workers.iter().sum::<u64>().max(1);
         let (mut before, mut first) = (0, 0);
@@ -44,8 +46,8 @@ impl ClientRanges {
         }
     }
 
-    /// Returns the position of operation `n` in the range. Operations beyond its end repeat the
-    /// range.
+    /// Returns the position of operation `n` in the range. Operations beyond the end of the range
+    /// start again at the first position.
     #[inline]
     pub fn place(&self, n: u64) -> u64 {
         let n = n % self.count;
@@ -72,8 +74,8 @@ mod tests {
     fn the_workers_of_a_client_walk_through_its_part() {
         assert_eq!(places(4, &[1, 1]), [0, 2, 1, 3]);
         assert_eq!(places(5, &[1, 1]), [0, 3, 1, 4, 2]);
-        // The first client has two workers and the second has one, with 6 and 3 operations, then
-        // the rest.
+        // The first client has two workers and 6 operations. The second has one worker and 3
+        // operations, which begin at position 6.
         assert_eq!(places(9, &[2, 1]), [0, 1, 6, 2, 3, 7, 4, 5, 8]);
         assert_eq!(places(3, &[3]), [0, 1, 2]);
         assert_eq!(places(3, &[]), [0, 1, 2]);

@@ -1,4 +1,4 @@
-//! Checks a specification and builds a program from it. All mistakes are reported together.
+//! Checks a specification and builds a program from it. All mistakes are reported at once.
 
 use crate::counters;
 use crate::iot;
@@ -75,7 +75,7 @@ fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
             ),
             hint,
         );
-        // It also reports the other detectable mistakes of the section.
+        // This call also reports the other detectable mistakes of the section.
         if let Some(meant) = names().iter().find(|named| Some(&named.name) == meant) {
             let spec = params.spec;
             for (kind, _) in &spec.mix {

@@ -1,9 +1,9 @@
-//! Bytes of which a share is compressible. Every pattern of 64 bytes begins with random bytes,
-//! followed by one repeated byte. No codec can compress the random bytes, and every codec can
-//! compress the others.
+//! Generates bytes of which a given share is compressible. Every pattern of 64 bytes begins with
+//! random bytes, followed by one repeated byte. No codec can compress the random bytes, and every
+//! codec can compress the repeated ones.
 
-/// Size of the pattern. It is far above the shortest match of LZ4 (4 bytes), and far below its
-/// window.
+/// Size of the pattern, in bytes. It is far above the shortest match of LZ4 (4 bytes), and far
+/// below the window of LZ4.
 pub(crate) const PATTERN_BYTES: usize = 64;
 /// Byte in the compressible part.
 pub(crate) const FILLER: u8 = b'-';
@@ -14,7 +14,7 @@ pub(crate) fn random_bytes(share: f64) -> usize {
     ((1.0 - share) * PATTERN_BYTES as f64).round() as usize
 }
 
-/// Random part of a value.
+/// The random share of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pattern {
     /// Number of random bytes among [`PATTERN_BYTES`].
@@ -22,7 +22,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// All bytes remain random.
+    /// The pattern that leaves all bytes random.
     pub(crate) const RANDOM: Pattern = Pattern {
         random: PATTERN_BYTES,
     };

@@ -1,9 +1,9 @@
-//! The workload of counters, with one counter for each key. It increments and reads them. The sum
-//! of each counter is known afterwards, except for additions of unknown outcome, which give a lower
-//! and an upper bound.
+//! The workload of counters, with one counter for each key. Operations increment and read the
+//! counters. The sum of each counter is known afterwards, except for additions of unknown outcome.
+//! With these, only a lower and an upper bound of the sum are known.
 //!
 //! The load stage adds 0, so that every counter exists. An addition is not idempotent, so it is
-//! retried only if the first try certainly had no effect.
+//! retried only if the first attempt certainly had no effect.
 
 use crate::distribution::Sampler;
 use crate::operation_generator::{Check, Operation};
@@ -18,17 +18,18 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name after `use:` in a study.
+/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "counters";
 
 const TABLE: &str = "counters";
 
-/// They are in this order, so that a kind and its statement have the same index.
+/// The kinds have the order of the statements, so that a kind and its statement have the same
+/// index.
 const KINDS: [(&str, bool); 2] = [("add", true), ("read", false)];
 const ADD: u16 = 0;
 const READ: u16 = 1;
 
-/// Maximum amount. A million additions of this amount fit in a counter.
+/// Maximum amount of an addition. A million additions of this amount fit in a counter.
 const AMOUNT_MAX: u64 = 1 << 40;
 
 /// Parameters of the additions.
@@ -133,7 +134,8 @@ impl program_traits::RowFunction for Counters {
         append_value(out, &cursor.key);
     }
 
-    /// A number alone cannot be judged, because other operations add to it at the same time.
+    /// Judges only whether the counter exists. A single value cannot be judged, because other
+    /// operations add to the counter at the same time.
     fn check(
         &self,
         cursor: &mut RowKey,

@@ -1,8 +1,8 @@
-//! Distributions over a range, which choose rows in the main stage, and sizes of values.
+//! Distributions over a range. They choose the rows of the main stage, and the sizes of values.
 //!
-//! They are written as `name`, `name(first..last)`, `name(shape)`, `name(first..last, shape)` or
-//! only a number. Both ends of a range are included, and bounds may end in k, M or G. Without a
-//! range, a distribution of rows covers all rows.
+//! A distribution is written as `name`, `name(first..last)`, `name(shape)`, `name(first..last,
+//! shape)` or only a number. Both ends of a range are included, and bounds may end in k, M or G.
+//! Without a range, a distribution of rows covers all rows.
 
 use crate::bijection::Bijection;
 use crate::normal;
@@ -34,7 +34,7 @@ const GRAMMAR: &str = "write fixed(n), sequence, uniform, gaussian, exponential,
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DistributionText {
     pub(crate) shape: Shape,
-    /// First and last value.
+    /// First and last value of the range, both included.
     pub(crate) range: Option<(u64, u64)>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct DistributionText {
 pub(crate) enum Shape {
     /// Always one value.
     Fixed,
-    /// Operation n gets value n, modulo the size of the range.
+    /// Operation n gets value n modulo the size of the range.
     Sequence,
     /// Every value is equally likely.
     Uniform,
@@ -56,7 +56,7 @@ pub(crate) enum Shape {
     Exponential { reach: Option<f64> },
     /// Probability proportional to rank^-theta.
     Zipf { theta: f64 },
-    /// Like zipf, with the newest row the most popular.
+    /// Like `zipf`, but the newest row is the most popular.
     Latest { theta: f64 },
 }
 
@@ -162,8 +162,8 @@ fn parse_range(text: &str) -> Result<(u64, u64), String> {
     Ok((first, last))
 }
 
-/// A distribution over a known range. A draw depends only on the operation and the draws. The state
-/// of `latest` is only a cache for its set-up.
+/// A distribution over a known range. A draw depends only on the operation and on `draws`. The
+/// state of `latest` only caches its set-up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampler {
     first: u64,
@@ -194,8 +194,9 @@ enum Form {
 }
 
 impl Sampler {
-    /// Creates a sampler of `range` (both ends included), or of the written range if there is one.
-    /// With a `scramble` seed the popular values of zipf are scattered over the range.
+    /// Creates a sampler over `range` (both ends included), or over the written range if the text
+    /// contains one. With a `scramble` seed, the popular values of zipf are scattered over the
+    /// range.
     pub(crate) fn new(
         written: DistributionText,
         range: (u64, u64),
@@ -212,8 +213,8 @@ impl Sampler {
                 deviation: count as f64 * 0.5 / reach,
             },
             Shape::Exponential { reach } => {
-                // The logarithm of a range of a few values is below 1. With a reach of 1, the
-                // distribution still decreases.
+                // For a range of only a few values, the logarithm is below 1. A reach of at least 1
+                // makes the distribution decrease even then.
                 let reach = reach.unwrap_or((libm::log(count as f64) * 0.5).max(1.0));
                 Form::Exponential {
                     reach,
@@ -247,7 +248,7 @@ impl Sampler {
             Form::Uniform => draws.below(self.count),
             Form::Gaussian { deviation } => {
                 let x = self.count as f64 * 0.5 + normal::from_bits(draws.bits()) * *deviation;
-                // The conversion saturates at 0.
+                // The conversion of a negative number saturates at 0.
                 (x as u64).min(self.count - 1)
             }
             Form::Exponential { reach, mass } => {
@@ -294,9 +295,10 @@ mod tests {
         (0..count).map(|n| sampler.draw(n, 0, &mut Draws::new(0xD15, n))).collect()
     }
 
-    /// The largest distance between the empirical distribution of 200,000 draws over 0..count and
-    /// the exact one, times the root of the draws: Kolmogorov's statistic. For discrete values it
-    /// is smaller than the tabulated value, so the test is conservative.
+    /// Returns Kolmogorov's statistic. It is the largest distance between the empirical
+    /// distribution of 200,000 draws over 0..count and the exact one, times the square root of the
+    /// number of draws. For discrete values it is smaller than the tabulated value, so the test is
+    /// conservative.
     fn kolmogorov(text: &str, count: u64, below: impl Fn(f64) -> f64) -> f64 {
         const DRAWS: u64 = 200_000;
         let mut counts = vec![0u64; count as usize];
@@ -312,7 +314,7 @@ mod tests {
         distance * (DRAWS as f64).sqrt()
     }
 
-    /// Kolmogorov's statistic exceeds this once in 100,000 runs.
+    /// Kolmogorov's statistic exceeds this value in one of 100,000 runs.
     const KOLMOGOROV_MAX: f64 = 2.47;
 
     #[test]
@@ -383,7 +385,7 @@ mod tests {
     fn unscrambled_zipf_makes_the_first_value_the_most_popular() {
         let mut plain = Sampler::new(parse("zipf(10..500, 2)").unwrap(), (0, 0), None);
         let hits = draws(&mut plain, 10_000).iter().filter(|&&value| value == 10).count();
-        // This is 6 / pi^2 of the draws, and slightly more over a finite range.
+        // The exact share is 6 / pi^2 of the draws, and slightly more over a finite range.
         assert!((hits as f64 / 10_000.0 - 0.6086).abs() < 0.02, "{hits}");
     }
 

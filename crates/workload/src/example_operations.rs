@@ -7,7 +7,7 @@ use crate::schema::{DefinedObject, Marker, Table, markers, parse};
 use cql::value::{CqlType, Value, decode};
 use data_encoding::HEXLOWER;
 
-/// Maximum number of displayed bytes of a value.
+/// Maximum number of bytes of a value that are displayed.
 const SHOWN_BYTES_MAX: usize = 64;
 
 /// One operation.
@@ -15,13 +15,14 @@ const SHOWN_BYTES_MAX: usize = 64;
 pub struct Sample {
     /// Number of the operation.
     pub number: u64,
-    /// Name of its kind.
+    /// Name of the operation's kind.
     pub kind: String,
-    /// Its statements, each with its bound values: column or purpose, and the value in CQL.
+    /// The statements of the operation, each with its bound values. A bound value is a column or
+    /// purpose, and the value in CQL.
     pub statements: Vec<(String, Vec<(String, String)>)>,
 }
 
-/// Returns the operations `first` to below `first + count` of a stage.
+/// Returns the operations of a stage from `first` to below `first + count`.
 pub fn sample(program: &Arc<Program>, stage: Stage, first: u64, count: u64) -> Vec<Sample> {
     let tables = tables(program);
     let mut generator = program.generator(stage);

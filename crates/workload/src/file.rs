@@ -36,7 +36,7 @@ use crate::spec::{ParamValue, Spec};
 use crate::workload_parts;
 use yaml::{Diagnostics, Limits, Node, Place, SourceText, did_you_mean};
 
-/// Every key of the file.
+/// Keys that a workload file may have.
 const KEYS: [&str; 9] = [
     "keyspace",
     "csv",
@@ -54,7 +54,7 @@ const KEYSPACE_DEFAULT: &str = "workload";
 /// Returns the text of a file that a workload file names. The error is a sentence with a remedy.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Reads no file, for a workload that does not name files.
+/// Does not read files. It is for a workload that does not name files.
 ///
 /// # Errors
 /// Always fails with a sentence that names the file.
@@ -63,11 +63,12 @@ pub fn no_files(name: &str) -> Result<String, String> {
 }
 
 /// Compiles the workload file `name`, whose contents are `text`. The mix in the specification
-/// replaces that of the file. Its parameters replace values with the same name, and `rows`. `read`
-/// returns the text of the CSV that the file names.
+/// replaces that of the file. The parameters of the specification replace values with the same
+/// name, and `rows`. `read` returns the text of the CSV that the file names.
 ///
 /// # Errors
-/// All mistakes in the file, and in its settings in the specification, with their places.
+/// All mistakes in the file, and in the settings of the file in the specification, with their
+/// places.
 pub fn compile_file(
     name: &str,
     text: &str,
@@ -112,7 +113,7 @@ pub fn check_file(
     }
 }
 
-/// A file being compiled.
+/// A workload file that is being compiled.
 struct File<'a, 'd> {
     spec: &'a Spec,
     text: &'a str,
@@ -126,7 +127,7 @@ impl<'a> File<'a, '_> {
         self.out.add(place, message, None);
     }
 
-    /// Checks that the entries of a mapping are known.
+    /// Reports every unknown entry of a mapping.
     fn check_keys(&mut self, node: &Node, known: &[&str], what: &str) {
         let Some(entries) = node.entries() else {
             let message = format!("{what} must be a mapping, not {}", node.describe());
@@ -142,7 +143,7 @@ impl<'a> File<'a, '_> {
     }
 
     /// Returns true if a key is present under a misspelt name. Only the name is then reported, and
-    /// not its consequences.
+    /// not the mistakes that follow from it.
     fn is_misspelt(&self, key: &str) -> bool {
         let entries = self.root.entries().unwrap_or_default().iter();
         let unknown = entries.filter(|entry| !KEYS.contains(&entry.key.as_str()));
@@ -164,7 +165,7 @@ impl<'a> File<'a, '_> {
         found
     }
 
-    /// Returns a text, or reports that the node is not one.
+    /// Returns the text of a node, or reports that the node is not a text.
     fn text_of(&mut self, node: &'a Node, what: &str) -> Option<&'a str> {
         let text = node.text();
         if text.is_none() {
@@ -174,7 +175,7 @@ impl<'a> File<'a, '_> {
         text
     }
 
-    /// Adds a source for a text in the study. Returns its place.
+    /// Adds a source for a text in the study. Returns the place of this text.
     fn study_place(&mut self, what: &str, text: &str) -> Place {
         self.out.sources.push(SourceText {
             name: format!("the study's {what}"),

@@ -1,27 +1,28 @@
-//! Finds the partition that gets the most operations of a program, if its number is clearly higher
-//! than that of the others.
+//! Finds the partition with the most operations of a program, if it gets clearly more operations
+//! than the other partitions.
 
 use crate::program::{Program, Stage};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Number of examined operations, which takes 20 ms. A partition with a thousandth of the
-/// operations gets a hundred.
+/// Number of examined operations. The examination takes 20 ms. A partition that gets a thousandth
+/// of the operations is examined a hundred times.
 const OPERATIONS: u64 = 100_000;
 
-/// Minimum number of operations of a hot partition. If there are very many equal partitions, one of
-/// them gets four or five by chance.
+/// Minimum number of operations of a hot partition. If there are very many equal partitions, some
+/// get four or five operations by chance.
 const HITS_MIN: u64 = 30;
 
-/// Minimum ratio to the mean of the partitions that get operations.
+/// Minimum ratio of the operations of a hot partition to the mean of all partitions that get
+/// operations.
 const OVER_MEAN: u64 = 2;
 
-/// Returns the token of the partition that gets the most of the first operations of the main stage.
-/// `None` if no partition gets more than twice the mean of the others, since a uniform choice has
-/// no hottest partition.
+/// Returns the token of the partition that gets the most operations among the first ones of the
+/// main stage. Returns `None` if no partition gets more than twice the mean of the partitions,
+/// since a uniform choice does not have a hottest partition.
 ///
-/// The choice depends on the seed, and the hottest partition depends on the distribution. So the
-/// other operations of the program have the same hottest partition.
+/// Later operations have the same hottest partition, because the seed and the distribution
+/// determine it for all operations.
 pub fn hottest_token(program: &Arc<Program>) -> Option<i64> {
     let mut generator = program.generator(Stage::Main);
     let mut hits: HashMap<i64, u64> = HashMap::new();
@@ -33,8 +34,8 @@ pub fn hottest_token(program: &Arc<Program>) -> Option<i64> {
     }
     let asked: u64 = hits.values().sum();
     let partitions = hits.len() as u64;
-    // If several partitions are equal, it is the one with the lower token, so the result is always
-    // the same.
+    // If several partitions are equal, the one with the lowest token is chosen, so that the result
+    // is always the same.
     let hottest = hits.into_iter().max_by_key(|(token, hits)| (*hits, std::cmp::Reverse(*token)));
     let (token, most) = hottest?;
     (most >= HITS_MIN && most * partitions > OVER_MEAN * asked).then_some(token)

@@ -1,10 +1,10 @@
 //! NoSQLBench's cql-iot. Operation n is NoSQLBench's cycle n, regardless of the seed.
 //!
 //! Machines, stations, times and write timestamps are those of the original bit for bit, and so are
-//! the positions and lengths of texts. There are differences. The mix of the study decides which
-//! cycles read instead of write. A sensor value is the exact normal quantile of the cycle's hash.
-//! NoSQLBench interpolates a table of 1000 points that ends at minus infinity. The compressor is
-//! named by `class`, the key that Cassandra has read since 3.0.
+//! the positions and lengths of texts. Three things differ. The mix of the study decides which
+//! cycles read instead of write. A sensor value is the exact normal quantile of the cycle's hash,
+//! whereas NoSQLBench interpolates a table of 1000 points that ends at minus infinity. The
+//! compressor is named by `class`, the key that Cassandra has read since 3.0.
 //!
 //! Write timestamps begin in 1970. Deletes and writes of a run with current timestamps hide them,
 //! so the table must be truncated before loading.
@@ -22,7 +22,7 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name after `use:` in a study.
+/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "cql-iot";
 /// Newer name of the workload in NoSQLBench.
 pub(crate) const NAME_TIMESERIES: &str = "cql-timeseries";
@@ -33,25 +33,27 @@ const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 const WRITE: u16 = 0;
 const VERIFY: u16 = 2;
 
-/// Range of an extract's length in characters, both ends included.
+/// Minimum and maximum length of an extract, in characters.
 const DATA_BYTES_MIN: u64 = 800;
 const DATA_BYTES_MAX: u64 = 1200;
-/// Normal distribution of sensor values.
+/// Mean and standard deviation of the normal distribution of sensor values.
 const VALUE_MEAN: f64 = 100.0;
 const VALUE_DEVIATION: f64 = 5.0;
 
-/// Maximum time speed. Its products with cycles fit in 64 bits for a million years of cycles.
+/// Maximum time speed. With this maximum, the products with cycles fit in 64 bits for a million
+/// years of cycles.
 const TIMESPEED_MAX: u64 = 1_000_000;
 /// Maximum number of machines or stations.
 const SOURCES_MAX: u64 = 1_000_000_000_000;
-/// Maximum number of rows of a result that comes in one page.
+/// Maximum number of rows of a result that is read as one page.
 const LIMIT_MAX: u64 = 5000;
 /// A year.
 const EXPIRY_MINUTES_MAX: u64 = 525_600;
-/// Maximum length of a sensor name, which is the limit of Cassandra for parts of the partition key.
+/// Maximum length of a sensor name in bytes. Cassandra limits parts of the partition key to this
+/// length.
 const WORD_BYTES_MAX: usize = 60_000;
 const WORDS_MAX: usize = 1_000_000;
-/// Maximum size of the text, which every program holds in memory.
+/// Maximum size of the text in bytes, which every program keeps in memory.
 const TEXT_BYTES_MAX: usize = 16_000_000;
 
 /// Parameters of the readings.
@@ -72,7 +74,7 @@ pub(crate) struct RowKey {
     cycle: u64,
     machine: [u8; 16],
     word: usize,
-    /// Both parts in the composite form that is hashed to tokens.
+    /// Both columns of the partition key in the composite form from which tokens are computed.
     key: Vec<u8>,
 }
 
@@ -196,7 +198,8 @@ fn create_table(table: &str, compression: &str, window_minutes: u64) -> String {
     )
 }
 
-/// Returns the statements for writing, reading and verifying: [`WRITE`], 1 and [`VERIFY`].
+/// Returns the statements for writing, reading and verifying. Their indexes are [`WRITE`], 1 and
+/// [`VERIFY`].
 fn statements(table: &str, limit: usize) -> [String; 3] {
     let partition = format!("SELECT * FROM {table} WHERE machine_id = ? AND sensor_name = ?");
     [
@@ -277,8 +280,8 @@ impl program_traits::RowFunction for Iot {
     }
 
     /// Checks that every row is the reading of a cycle of this machine and sensor, newest first. If
-    /// the whole partition was returned and is `loaded`, the reading of this cycle must be among
-    /// the rows.
+    /// the result is the whole partition and `loaded` is true, the reading of this cycle must be
+    /// among the rows.
     fn check(
         &self,
         cursor: &mut RowKey,
@@ -360,7 +363,7 @@ impl Iot {
     }
 
     /// Returns the cycle of a machine at a time. A time covers `sources / timespeed` cycles,
-    /// rounded up. That is at most one round of all machines, so there is at most one such cycle.
+    /// rounded up. This is at most one round of all machines, so at most one such cycle exists.
     fn cycle_at(&self, machine: u64, time_ms: u64) -> Option<u64> {
         let product = u128::from(time_ms) * u128::from(self.sources);
         let first = u64::try_from(product.div_ceil(u128::from(self.timespeed))).ok()?;
@@ -371,9 +374,9 @@ impl Iot {
     }
 }
 
-/// Returns the start and the length of an extract by `HashedFileExtractToString`. The length is
-/// drawn from the whole hash, and the position from its integer. The text is longer than any
-/// extract.
+/// Returns the start and the length of an extract, computed like NoSQLBench's
+/// `HashedFileExtractToString`. The length is drawn from the whole hash, and the position from the
+/// integer form of the hash. The text is longer than any extract.
 #[inline]
 pub(crate) fn extract(hash: u64, text_bytes: u64, (least, most): (u64, u64)) -> (usize, usize) {
     let length = least + hash % (most - least + 1);
@@ -470,7 +473,7 @@ mod tests {
         let values: Vec<f64> = (0..100_000).map(|cycle| table.reading(cycle).value).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64;
-        // This is five standard errors of either estimate.
+        // The tolerance is five standard errors of either estimate.
         assert!((mean - 100.0).abs() < 5.0 * 5.0 / 316.0, "{mean}");
         assert!(
             (variance.sqrt() - 5.0).abs() < 5.0 * 5.0 / 447.0,

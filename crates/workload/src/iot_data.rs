@@ -1,15 +1,17 @@
-//! Sensor names and prose for `cql-iot`. They are cassay's own, but have the same counts as in
-//! NoSQLBench's files.
+//! Sensor names and prose for `cql-iot`. Both are cassay's own texts, but with the same number of
+//! names and characters as NoSQLBench's files.
 //!
-//! Studies that must reproduce NoSQLBench's bytes give the workload those files instead.
+//! Studies that must reproduce NoSQLBench's bytes configure the workload with the original files
+//! instead.
 
 use crate::random::Draws;
 
-/// Length of NoSQLBench's text in characters, so that positions and lengths of extracts are the
-/// same.
+/// Length of NoSQLBench's text in characters. cassay's text has the same length, so that positions
+/// and lengths of extracts are the same.
 pub const TEXT_CHARACTERS: usize = 92_818;
 
-/// Ten objects times ten quantities, which is the number of names in NoSQLBench's list.
+/// Ten objects, which are combined with ten quantities. The products are as many as the names in
+/// NoSQLBench's list.
 const THINGS: [&str; 10] = [
     "boiler", "burner", "chiller", "conveyor", "fan", "mixer", "motor", "pump", "silo", "valve",
 ];
@@ -37,10 +39,10 @@ const LATIN: [&str; 40] = [
 /// Seed of the text, which does not depend on the study's seed, since NoSQLBench's text does not
 /// change either.
 const TEXT_SEED: u64 = 0x10F7;
-/// Minimum number of words of a sentence, which may have up to nine more.
+/// Minimum number of words of a sentence. A sentence has up to nine words more.
 const SENTENCE_WORDS_MIN: u64 = 5;
 
-/// Returns the sensor names.
+/// Returns the sensor names of `cql-iot`.
 pub fn words() -> Vec<Box<str>> {
     let name = |thing: &str, quantity: &&str| format!("{thing}_{quantity}").into_boxed_str();
     THINGS
@@ -49,7 +51,7 @@ pub fn words() -> Vec<Box<str>> {
         .collect()
 }
 
-/// Returns the text for extracts of data.
+/// Returns the text from which extracts are taken.
 pub fn text() -> String {
     let mut text = String::with_capacity(TEXT_CHARACTERS + 200);
     let mut draws = Draws::new(TEXT_SEED, 0);

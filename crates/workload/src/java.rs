@@ -1,9 +1,10 @@
-//! Bit-exact ports of the two generators for the data of cassandra-stress. They are
-//! java.util.Random (a 48-bit linear congruence) and the xorshift that stress seeds from it.
+//! Bit-exact ports of the two generators for the data of cassandra-stress. The first is
+//! java.util.Random (a 48-bit linear congruence). The second is the xorshift that cassandra-stress
+//! seeds from the first.
 //!
-//! The congruence is stored shifted left by 16, so that the 64-bit product drops the bits above 48
-//! automatically. It computes two steps from one state at once, which halves the chain of
-//! multiplications.
+//! The state of the congruence is stored shifted left by 16, so that the 64-bit product drops the
+//! bits above 48 automatically. The port computes two steps from one state at once, which halves
+//! the chain of multiplications.
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const ADDEND: u64 = 0xB << 16;
@@ -11,7 +12,7 @@ const ADDEND: u64 = 0xB << 16;
 const MULTIPLIER_2: u64 = MULTIPLIER.wrapping_mul(MULTIPLIER);
 const ADDEND_2: u64 = ADDEND.wrapping_mul(MULTIPLIER).wrapping_add(ADDEND);
 
-/// Upper end of stress's identity distribution, `uniform(1..100B)`.
+/// Upper end of `uniform(1..100B)`, which is cassandra-stress's distribution of identities.
 const IDENTITY_MAX: f64 = 100_000_000_000.0;
 
 /// java.util.Random, whose 48-bit state is stored shifted left by 16.
@@ -29,7 +30,7 @@ impl Random {
         }
     }
 
-    /// Returns the next two states, and moves to the second.
+    /// Returns the next two states, and advances to the second.
     #[inline]
     fn two_steps(&mut self) -> (u64, u64) {
         let first = self.state.wrapping_mul(MULTIPLIER).wrapping_add(ADDEND);
@@ -38,15 +39,17 @@ impl Random {
         (first, second)
     }
 
-    /// Returns `nextLong`: two signed 32-bit halves, the lower of which borrows from the upper.
+    /// Returns the result of Java's `nextLong`, which consists of two signed 32-bit halves. The
+    /// lower half borrows from the upper.
     #[inline]
     fn long(&mut self) -> u64 {
         let (high, low) = self.two_steps();
         (high & 0xFFFF_FFFF_0000_0000).wrapping_add(((low as i64) >> 32) as u64)
     }
 
-    /// Returns a value of stress's `uniform(1..100B)`: `nextDouble`, then the interpolation in the
-    /// order of operations that Apache commons-math uses, truncated and clamped.
+    /// Returns a value of cassandra-stress's `uniform(1..100B)`. The function calls `nextDouble`
+    /// and interpolates in the order of operations that Apache commons-math uses. The result is
+    /// truncated and clamped.
     #[inline]
     pub fn identity(&mut self) -> u64 {
         let (high, low) = self.two_steps();
@@ -96,7 +99,7 @@ impl Faster {
         self.state.wrapping_mul(2_685_821_657_736_338_717)
     }
 
-    /// Fills `out` with little-endian values, and truncates the last one.
+    /// Fills `out` with little-endian values. The last value is truncated if necessary.
     #[inline]
     pub fn fill(&mut self, out: &mut [u8]) {
         let (words, tail) = out.as_chunks_mut::<8>();
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_faster_random_seeds_itself_anew_on_its_32nd_value() {
-        // The reference port's values 31 to 34 of seed 1, around the reseeding.
+        // These are values 31 to 34 of the reference port for seed 1, around the reseeding.
         let mut faster = Faster::new(1);
         let drawn: Vec<i64> = (0..34).map(|_| faster.long() as i64).skip(30).collect();
         assert_eq!(drawn, VALUES_31_TO_34);

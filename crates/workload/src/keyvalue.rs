@@ -1,10 +1,9 @@
 //! NoSQLBench's cql-keyvalue, with a text value for each text key. Row n equals the row of cycle n
-//! of its rampup, bit for bit, regardless of the seed.
+//! of NoSQLBench's rampup, bit for bit, regardless of the seed.
 //!
-//! There are differences. The main phase of NoSQLBench writes values that are functions of the
-//! cycle, under keys that many cycles share, so reads cannot be judged. In cassay, every write of a
-//! row writes the only value of the row, and every read is verified. The number of keys is the
-//! number of rows.
+//! The main phase differs. In NoSQLBench it writes values that are functions of the cycle, under
+//! keys that many cycles share, so reads cannot be judged. In cassay, every write of a row writes
+//! the only value of the row, and every read is verified. The number of keys is the number of rows.
 
 use crate::decimal::Decimal;
 use crate::distribution::Sampler;
@@ -20,7 +19,7 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name after `use:` in a study.
+/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "cql-keyvalue";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
@@ -29,9 +28,9 @@ const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 
-/// Default bound of values, as in NoSQLBench.
+/// Default upper bound of values, as in NoSQLBench.
 const VALUECOUNT_DEFAULT: u64 = 1_000_000_000;
-/// The hash has 63 bits.
+/// Maximum bound of values, since the hash has 63 bits.
 const VALUECOUNT_MAX: u64 = 1 << 63;
 
 /// Parameters of the values.
@@ -175,7 +174,7 @@ mod tests {
         let table = KeyValue {
             valuecount: VALUECOUNT_DEFAULT,
         };
-        // The hashes of 0 and 1 are known: 2945182322382062539 and 6292367497774912474.
+        // NoSQLBench's hashes of 0 and 1 are known: 2945182322382062539 and 6292367497774912474.
         for (row, value) in [(0, "382062539"), (1, "774912474")] {
             assert_eq!(table.value(row).bytes(), value.as_bytes());
         }

@@ -1,8 +1,8 @@
-//! One blob value per key, which names its writer.
+//! The workload of one blob value per key. Each value names the operation that wrote it.
 //!
 //! A value is a header of four big-endian 64-bit numbers, then its contents:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! | --- | --- |
 //! | 0..8 | checksum of the seed, the row and the three numbers below |
 //! | 8..16 | epoch |
@@ -31,12 +31,13 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name after `use:` in a study.
+/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "kv";
 
 const TABLE: &str = "kv";
 
-/// They are in this order, so that a kind and its statement have the same index.
+/// The kinds have the order of the statements, so that a kind and its statement have the same
+/// index.
 const KINDS: [(&str, bool); 4] = [
     ("write", true),
     ("read", false),
@@ -47,10 +48,10 @@ const READ: u16 = 1;
 const DELETE: u16 = 3;
 
 const HEADER_BYTES: usize = 32;
-/// Maximum size of a value. It is the limit of Cassandra's commit log with its default segment
-/// size, minus the rest of the row.
+/// Maximum size of a value in bytes. Cassandra's commit log with its default segment size accepts
+/// at most this size, minus the rest of the row.
 const VALUE_BYTES_MAX: u64 = 16_000_000;
-/// Default size of a value.
+/// Default size of a value, in bytes.
 const VALUE_BYTES_DEFAULT: u64 = 100;
 
 /// Parameters of keys and values.
@@ -73,7 +74,7 @@ pub(crate) struct RowKey {
     key: [u8; 16],
     key_bytes: usize,
     sizes: Sampler,
-    /// Writer in the header of the last judged value, if the value was right.
+    /// The writer that the last judged value names, if the value was right.
     writer: Option<u64>,
 }
 
@@ -206,7 +207,7 @@ impl program_traits::RowFunction for Kv {
     }
 
     fn row_bytes_estimate(&self) -> u64 {
-        // This is the mean of enough draws for an error of one or two percent.
+        // Number of draws for the mean, which then has an error of one or two percent.
         const DRAWS: u64 = 1000;
         let mut sizes = self.sizes;
         let total: u64 =
@@ -266,7 +267,7 @@ impl program_traits::RowFunction for Kv {
         cursor.writer = None;
         let mut rows = rows.rows();
         let row = match rows.next() {
-            // The absence of a deleted row is right.
+            // If operations delete rows, a missing row may be correct.
             None if loaded && !self.deletes => return Check::Missing,
             None => return Check::Unknown,
             Some(Err(_)) => return Check::Wrong,

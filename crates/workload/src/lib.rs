@@ -5,9 +5,9 @@
 //! that remains after an operation. So any process can regenerate and verify any row.
 //! Floating-point functions come from `libm`, so that the bytes are the same on every machine.
 //!
-//! Reading order: [`Spec`] holds the settings of a study. [`compile`] checks it (all mistakes at
-//! once) and makes a [`Program`]. A [`Generator`] for each worker converts operation numbers to
-//! bytes.
+//! Reading order: [`Spec`] holds the settings of a study. [`compile`] checks the settings, reports
+//! all mistakes at once, and makes a [`Program`]. A [`Generator`] for each worker converts
+//! operation numbers to bytes.
 
 mod bijection;
 mod client_ranges;
@@ -47,7 +47,7 @@ pub mod virtdata_curve;
 mod workload_parts;
 mod zipf;
 
-// This is for callers with their own source of operations.
+// These traits are for callers with their own source of operations.
 pub use program_traits::{OperationEncoder, OperationSource};
 
 pub use client_ranges::ClientRanges;

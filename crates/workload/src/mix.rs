@@ -1,21 +1,22 @@
 //! Determines the kind of operation n, by weight.
 //!
 //! Operations are divided into windows. Within each whole window, every kind has exactly the share
-//! of its weight. Its operations are spread evenly in the window (a stride near the golden section)
-//! and rotated by a hash of the window. So no period of the schedule or of the workers can coincide
-//! with the mix. The window is the smallest one of at most [`WINDOW_EXACT_MAX`] operations in which
-//! the weights are whole numbers. If there is none, the weights are rounded to parts of
-//! [`WINDOW_ROUNDED`].
+//! of its weight. The operations of a kind are spread evenly in the window (a stride near the
+//! golden section) and rotated by a hash of the window. So no period of the schedule or of the
+//! workers can coincide with the mix. The window is the smallest one of at most
+//! [`WINDOW_EXACT_MAX`] operations in which the weights are whole numbers. If such a window does
+//! not exist, the weights are rounded to fractions of [`WINDOW_ROUNDED`].
 
 use crate::random::mix as scramble;
 
-/// Maximum size of a window with whole-number weights, which allows weights per mille.
+/// Maximum size of a window with whole-number weights, in operations. It permits weights in parts
+/// per thousand.
 const WINDOW_EXACT_MAX: u64 = 1000;
-/// Window for other weights, with an error of at most 1/65536 for each kind.
+/// Size of the window for other weights, in operations. The error of each kind is at most 1/65536.
 const WINDOW_ROUNDED: u64 = 65_536;
 
-/// Maximum number of kinds of a workload. It is the same as in the engine, so that the state for
-/// each kind is an array.
+/// Maximum number of kinds of a workload. The engine has the same limit, so that the state for each
+/// kind is an array.
 pub const KINDS_MAX: usize = 64;
 
 /// A compiled mix.
@@ -24,12 +25,12 @@ pub struct Mix {
     seed: u64,
     window: u64,
     stride: u64,
-    /// `bounds[k]` is the first slot of the window that belongs to a kind after k.
+    /// `bounds[k]` is the first slot of the window that belongs to a kind after kind k.
     bounds: [u64; KINDS_MAX],
     kinds: usize,
 }
 
-/// The kind of an operation, and its number among those of that kind.
+/// The kind of an operation, and the number of the operation among those of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Index of the kind in the mix.
@@ -40,8 +41,8 @@ pub struct Choice {
 }
 
 impl Mix {
-    /// Creates a mix of `weights` for each kind. They must be finite and not negative, not all 0,
-    /// and at most [`KINDS_MAX`].
+    /// Creates a mix with a weight for each kind. There may be at most [`KINDS_MAX`] weights. They
+    /// must be finite and not negative, and at least one must be above 0.
     pub fn new(weights: &[f64], seed: u64) -> Mix {
         assert!(weights.len() <= KINDS_MAX, "{} kinds", weights.len());
         let (window, parts) = whole_numbers(weights);
@@ -66,8 +67,8 @@ impl Mix {
         self.window
     }
 
-    /// Returns true if there are operations of `kind`. This is always true for kinds beyond those
-    /// of the mix.
+    /// Returns true if the mix has operations of `kind`. This is always true for kinds that the mix
+    /// does not include.
     pub fn has(&self, kind: usize) -> bool {
         kind >= self.kinds || self.per_window(kind) > 0
     }
@@ -103,15 +104,15 @@ impl Mix {
     }
 }
 
-/// Returns the smallest window in which the weights are whole numbers, and the numbers.
+/// Returns the smallest window in which the weights are whole numbers, and these numbers.
 fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
     let sum: f64 = weights.iter().sum();
     'window: for window in 1..=WINDOW_EXACT_MAX {
         let mut parts = Vec::with_capacity(weights.len());
         for weight in weights {
             let part = weight / sum * window as f64;
-            // A millionth of an operation per window is a rounding error of the division, not an
-            // actual weight.
+            // A difference of up to a millionth of an operation per window is a rounding error of
+            // the division, not an actual weight.
             if (part - part.round()).abs() > 1e-6 || (part.round() == 0.0) != (*weight == 0.0) {
                 continue 'window;
             }
@@ -124,8 +125,8 @@ fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
     (WINDOW_ROUNDED, largest_remainders(weights, sum))
 }
 
-/// Returns parts of [`WINDOW_ROUNDED`]. They are rounded down, but are at least 1 unless the weight
-/// is 0. The rest goes to the largest remainders.
+/// Returns the weights as fractions of [`WINDOW_ROUNDED`]. They are rounded down, but are at least
+/// 1 unless the weight is 0. The rest of the window goes to the kinds with the largest remainders.
 fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
     let exact: Vec<f64> = weights.iter().map(|w| w / sum * WINDOW_ROUNDED as f64).collect();
     let least = |x: f64| if x > 0.0 { (x as u64).max(1) } else { 0 };
@@ -149,8 +150,8 @@ fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
     parts
 }
 
-/// Returns a number near `window` over the golden ratio that is coprime to it. Its multiples modulo
-/// the window visit every slot, and consecutive multiples are spread evenly.
+/// Returns a number near `window` divided by the golden ratio that is coprime to `window`. Its
+/// multiples modulo the window visit every slot, and consecutive multiples are spread evenly.
 fn coprime_stride(window: u64) -> u64 {
     let near = (window as f64 * 0.618_033_988_749_895) as u64;
     (near.max(1)..=window).find(|&stride| gcd(stride, window) == 1).unwrap_or(1)

@@ -1,5 +1,5 @@
-//! The named workloads with their descriptions, kinds and parameters. They are the source of error
-//! messages, did-you-mean hints and the generated reference.
+//! The named workloads with their descriptions, kinds and parameters. Error messages, did-you-mean
+//! hints and the generated reference use them.
 
 use crate::workload_parts::NamedWorkload;
 use crate::{counters, iot, keyvalue, kv, registers, standard1, tabular};

@@ -1,9 +1,9 @@
-//! The standard normal distribution by inversion, accurate to about 1e-16 relative.
+//! The standard normal distribution by inversion, with a relative accuracy of about 1e-16.
 //!
-//! It uses PPND16 of M. J. Wichura, "Algorithm AS 241: The percentage points of the normal
-//! distribution" (1988). This consists of three rational approximations, chosen by the distance
-//! from the middle. The argument is a count of 2^-63 steps, so the far tails are exact and no
-//! result is ever infinite.
+//! The algorithm is PPND16 of M. J. Wichura, "Algorithm AS 241: The percentage points of the normal
+//! distribution" (1988). It consists of three rational approximations, chosen by the distance from
+//! the middle. The argument is a multiple of 2^-63, so the far tails are exact and no result is
+//! ever infinite.
 
 #![allow(
     clippy::excessive_precision,
@@ -13,8 +13,8 @@
 /// 2^63, the number of distinct arguments.
 const STEPS: f64 = 9_223_372_036_854_775_808.0;
 
-/// Returns the standard normal value at probability `(bits + 1/2) / 2^63`. It ignores the top bit.
-/// It is between -9.2 and 9.2, and odd around the middle.
+/// Returns the standard normal value at probability `(bits + 1/2) / 2^63`. The top bit is ignored.
+/// The value is between -9.2 and 9.2, and the function is odd around the middle.
 pub fn from_bits(bits: u64) -> f64 {
     const LAST: u64 = (1 << 63) - 1;
     let bits = bits & LAST;
@@ -39,7 +39,7 @@ fn lower_quantile(p: f64) -> f64 {
     }
 }
 
-/// Evaluates a polynomial by Horner's scheme. The constant term comes first.
+/// Evaluates a polynomial by Horner's scheme. The constant coefficient comes first.
 fn polynomial(coefficients: &[f64; 8], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
 }

@@ -1,11 +1,12 @@
 //! The hot path, which converts operation numbers to value bytes. It does not allocate after
 //! construction.
 //!
-//! Budget: 100 ns for begin and append_values of a standard1 write (5 columns of 34 bytes). Last
-//! measured with `examples/generator_cost.rs` on one core of a shared AMD EPYC: begin 19 ns, token
-//! 8 ns, append_values 58 ns for such a write and 2 ns for a read. cql-iot: 23, 13 and 42 ns; kv
-//! with 100 bytes: 14, 7 and 24 ns. The choice of a row by zipf, gaussian or exponential adds 30 to
-//! 60 ns to begin.
+//! The budget is 100 ns for `begin` and `append_values` of a standard1 write (5 columns of 34
+//! bytes). The costs were last measured with `examples/generator_cost.rs` on one core of a shared
+//! AMD EPYC. For such a write, `begin` takes 19 ns, `token` 8 ns and `append_values` 58 ns. For a
+//! read, `append_values` takes 2 ns. The three take 23, 13 and 42 ns in cql-iot, and 14, 7 and 24
+//! ns in kv with 100 bytes. The choice of a row by zipf, gaussian or exponential adds 30 to 60 ns
+//! to `begin`.
 
 use std::sync::Arc;
 
@@ -13,13 +14,13 @@ use crate::program::{Program, Stage};
 use crate::program_traits::OperationEncoder;
 use cql::response::RawRows;
 
-/// An operation, with its kind and statement, and its row.
+/// An operation, with its kind, statement and row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
     /// Number within the stage.
     pub number: u64,
-    /// The row's index. The load stage writes 0 to below [`Program::rows`]. In imports it has
-    /// another meaning: a seed, a cycle.
+    /// The row's index. The load stage writes the rows from 0 to below [`Program::rows`]. In
+    /// imports it has another meaning, such as a seed or a cycle.
     pub key: u64,
     /// Index in [`Program::statements`].
     pub statement: u16,
@@ -30,30 +31,30 @@ pub struct Operation {
 /// Verdict on the result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// Exactly the bytes of a write of this workload.
+    /// The result is exactly the bytes that an operation of this workload writes.
     Right,
     /// The row is missing, although the load stage wrote it.
     Missing,
-    /// A correct value of an earlier epoch.
+    /// The result is a correct value of an earlier epoch.
     Stale,
-    /// Correct, but written by a later operation than the first write to the row. This is detected
-    /// only for values that name their writer.
+    /// The result is correct, but was written by a later operation than the first write to the row.
+    /// Only values that name their writer can have this verdict.
     Overwritten,
     /// Anything else.
     Wrong,
-    /// No row, and it is uncertain whether there must be one, since the main stage may not have
-    /// written it yet.
+    /// The result does not contain a row. It is uncertain whether the row must exist, since the
+    /// main stage may not have written it yet.
     Unknown,
 }
 
-/// Request of an operation on a register.
+/// The access of an operation to a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterRequest {
     /// Read its number.
     Read,
     /// Set the register to this number.
     Write(i64),
-    /// Set the register to a number if it has another certain number.
+    /// Set the register to a number if it currently has another given number.
     Swap {
         /// Required current number.
         from: i64,
@@ -62,7 +63,7 @@ pub enum RegisterRequest {
     },
 }
 
-/// Converts operation numbers to bytes. There is one for each worker.
+/// Converts operation numbers to bytes. Each worker has one generator.
 #[derive(Debug)]
 pub struct Generator {
     cursor: Box<dyn OperationEncoder>,
@@ -79,15 +80,15 @@ impl Generator {
         }
     }
 
-    /// Starts operation `n`, which is a pure function of the program's seed and `n`. Its partition
-    /// key is ready afterwards.
+    /// Starts operation `n`, which is a pure function of the program's seed and `n`. The partition
+    /// key of the operation is ready afterwards.
     #[inline]
     pub fn begin(&mut self, n: u64) -> Operation {
         self.cursor.begin(n)
     }
 
     /// Returns to `operation`, which this or an equal generator has begun before. Its statement may
-    /// be the one that follows the statement at that time ([`crate::Statement::then`]).
+    /// be the one that follows the first statement ([`crate::Statement::then`]).
     #[inline]
     pub fn seek(&mut self, operation: Operation) {
         self.cursor.seek(operation);
@@ -126,8 +127,8 @@ impl Generator {
         self.cursor.append_values(entry, out);
     }
 
-    /// Returns the maximum size of an entry's values, bytes. For imports with values of any size,
-    /// it is the usual size.
+    /// Returns the maximum size of an entry's values, in bytes. For imports with values of any
+    /// size, it is a typical size.
     pub fn values_bytes_max(&self) -> usize {
         self.values_bytes_max
     }
@@ -139,9 +140,9 @@ impl Generator {
         self.cursor.check(rows)
     }
 
-    /// Does the same as [`Generator::check`], but can be stopped. The check of a partition of
-    /// thousands of rows ends with an unknown result when `stop` returns true. The function calls
-    /// `stop` every few rows.
+    /// Does the same as [`Generator::check`], but can be stopped. This is useful for a partition of
+    /// thousands of rows. The function calls `stop` every few rows. When `stop` returns true, the
+    /// check ends with an unknown result.
     pub fn check_until(
         &mut self,
         operation: Operation,
@@ -152,8 +153,8 @@ impl Generator {
         self.cursor.check_until(rows, &stop)
     }
 
-    /// Returns the request of the last begun operation on a register that was 0 when it was loaded.
-    /// `None` if the operation has no register.
+    /// Returns the access of the last begun operation to a register that the load stage has set to
+    /// 0. `None` if the operation has no register.
     pub fn register_request(&self) -> Option<RegisterRequest> {
         self.cursor.register_request()
     }
@@ -170,8 +171,8 @@ impl Generator {
         self.cursor.counted()
     }
 
-    /// Returns the writer of the last judged value, if it was right and names its writer. The
-    /// writer is the stage and the number of the operation.
+    /// Returns the writer of the last judged value, if the value was right and names its writer. A
+    /// writer is the stage and the number of an operation.
     pub fn writer(&self) -> Option<(Stage, u64)> {
         self.cursor.writer()
     }

@@ -18,7 +18,7 @@ pub(crate) fn whole_number(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// Returns the closest of `candidates`, if it is similar enough to be probably meant.
+/// Returns the closest of `candidates`, if it is so similar that the user probably meant it.
 pub(crate) fn did_you_mean<'a>(
     written: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -59,13 +59,13 @@ impl<'a> Params<'a> {
         self.problem(&["params", name], message, None);
     }
 
-    /// Returns a whole number in `limits` (both included).
+    /// Returns a whole number within `limits` (both included).
     pub(crate) fn number(&mut self, name: &str, default: u64, limits: (u64, u64)) -> u64 {
         let parsed = match self.spec.params.get(name) {
             None => return default,
             Some(ParamValue::Int(value)) => u64::try_from(*value).ok(),
             Some(ParamValue::Float(value)) if value.fract() == 0.0 && *value >= 0.0 => {
-                // The conversion saturates, and the limits are below that.
+                // The conversion saturates at a value above all limits.
                 Some(*value as u64)
             }
             Some(ParamValue::Float(_)) => None,
@@ -84,7 +84,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// Returns a share of 1. 0 if the study does not set it.
+    /// Returns a share between 0 and 1. Returns 0 if the study does not set the parameter.
     pub(crate) fn share(&mut self, name: &str) -> f64 {
         let parsed = match self.spec.params.get(name) {
             None => return 0.0,
@@ -103,7 +103,7 @@ impl<'a> Params<'a> {
         })
     }
 
-    /// Returns a text. `None` if the study does not set it.
+    /// Returns a text. Returns `None` if the study does not set the parameter.
     pub(crate) fn text(&mut self, name: &str) -> Option<&'a str> {
         match self.spec.params.get(name)? {
             ParamValue::Text(text) => Some(text),
@@ -137,7 +137,7 @@ impl<'a> Params<'a> {
         written
     }
 
-    /// Returns a distribution that the study writes as text. `None` after a mistake.
+    /// Returns a distribution that the study writes as text. Returns `None` after a mistake.
     pub(crate) fn distribution(
         &mut self,
         name: &str,

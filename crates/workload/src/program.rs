@@ -14,15 +14,15 @@ use crate::random::{Draws, lane};
 use crate::recorded_arrivals::ArrivalTimes;
 use cql::Consistency;
 
-/// The lanes of the seed. Each purpose has its own lane, so that two purposes never share draws.
+/// The lanes of the seed. Each purpose has a separate lane, so that two purposes never share draws.
 pub(crate) mod lanes {
-    /// Kind of an operation.
+    /// Lane for the kind of an operation.
     pub(crate) const MIX: u64 = 0;
-    /// Row of an operation in the main stage.
+    /// Lane for the row of an operation in the main stage.
     pub(crate) const ROWS: u64 = 1;
-    /// Rows that zipf makes popular.
+    /// Lane for the rows that zipf makes popular.
     pub(crate) const POPULAR: u64 = 2;
-    /// Loaded rows that the verify stage samples.
+    /// Lane for the loaded rows that the verify stage samples.
     pub(crate) const SAMPLE: u64 = 3;
     /// Sizes of values.
     pub(crate) const SIZES: u64 = 4;
@@ -49,7 +49,7 @@ pub enum Stage {
 pub struct Schema {
     /// `CREATE KEYSPACE IF NOT EXISTS …`
     pub create_keyspace: String,
-    /// True if the replication of the keyspace was requested. An existing keyspace with another
+    /// True if the study states the replication of the keyspace. An existing keyspace with another
     /// replication then does not match.
     pub is_replication_stated: bool,
     /// `CREATE TABLE IF NOT EXISTS …`, one per table.
@@ -63,13 +63,13 @@ pub struct Schema {
 /// A kind of operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Its name in mixes and reports.
+    /// Name of the kind in mixes and reports.
     pub name: String,
-    /// True if it changes data.
+    /// True if operations of this kind change data.
     pub is_write: bool,
     /// Handling of slow and failed operations of this kind.
     pub policy: Policy,
-    /// True if it only counts parts of other kinds' operations, such as the read within a
+    /// True if the kind only records a part of other kinds' operations, such as the read within a
     /// read-modify-write.
     pub part: bool,
 }
@@ -86,61 +86,67 @@ impl Kind {
     }
 }
 
-/// Handling of slow and failed operations of a kind. By default there is none, so an error is
-/// final.
+/// Handling of slow and failed operations of a kind. By default, errors are final and there are no
+/// special timeouts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Timeout of a try, from the send. If absent, the timeout of the run.
+    /// Timeout of an attempt, measured from the send. If absent, the timeout of the run applies.
     pub timeout: Option<Duration>,
     /// Number of retries.
     pub retries: u8,
-    /// Time from the send after which the operation is also sent to another node.
+    /// Time after the send at which the operation is also sent to another node.
     pub speculate_after: Option<Duration>,
 }
 
 /// A statement to prepare. Operations refer to it by its index in [`Program::statements`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// Text, in which tables are qualified by their keyspace.
+    /// Text of the statement, in which tables are qualified by their keyspace.
     pub cql: String,
     /// Index in [`Program::kinds`].
     pub kind: u8,
     /// Number of bind markers.
     pub values_count: u16,
-    /// The consistency level of its kind.
+    /// The consistency level of the statement's kind.
     pub consistency: Consistency,
     /// True if two executions have the same effect as one.
     pub idempotent: bool,
-    /// True if its result is rows.
+    /// True if the statement returns rows.
     pub returns_rows: bool,
-    /// True if [`Generator::check`] can judge its result.
+    /// True if [`Generator::check`] can judge the result.
     pub verifies: bool,
-    /// True if it reads a row, or a partition, that exists if the data is as stated.
+    /// True if the statement reads a row or partition that exists, provided that the data is as the
+    /// study states.
     pub finds: bool,
-    /// Rows per page. `None` means no paging.
+    /// Number of rows per page. `None` disables paging.
     pub page_size: Option<i32>,
-    /// Maximum number of pages that an operation reads. `None` with a page size means all pages.
+    /// Maximum number of pages that an operation reads. If a page size is set and this is `None`,
+    /// the operation reads all pages.
     pub pages_max: Option<u32>,
     /// The serial consistency of conditional statements.
     pub serial_consistency: Option<Consistency>,
-    /// True if it is prepared once. Otherwise the text is sent with its values every time.
+    /// True if the statement is prepared once. Otherwise the text is sent together with the values
+    /// every time.
     pub prepared: bool,
-    /// Kind of batch of an operation of several statements that begins with this one.
+    /// Kind of batch, if this is the first of several statements that an operation sends together.
     pub batch: Option<BatchKind>,
-    /// Statement that follows on success, as part of the same operation.
+    /// Statement that follows after success, within the same operation.
     pub then: Option<u16>,
-    /// Kind under which the latency of this part is also recorded, besides the whole operation.
+    /// Kind under which the latency of this statement is recorded, in addition to that of the whole
+    /// operation.
     pub part: Option<u8>,
     /// True if the client sets the timestamp of the write (µs since 1970).
     pub client_timestamp: bool,
-    /// True if the result states whether a condition held, in a first column `[applied]`.
+    /// True if the statement is conditional. The first column of the result, `[applied]`, then
+    /// states whether the condition held.
     pub conditional: bool,
-    /// True if it deletes the row of its operation.
+    /// True if the statement deletes the row of its operation.
     pub deletes: bool,
 }
 
 impl Statement {
-    /// Creates a prepared statement with defaults: not idempotent, no rows, no paging.
+    /// Creates a prepared statement with defaults: it is not idempotent, returns no rows and is not
+    /// paged.
     pub fn new(
         cql: impl Into<String>,
         kind: u8,
@@ -202,7 +208,7 @@ pub struct Program {
 
 impl Program {
     /// Creates a program from a caller's own source of operations, for existing tables. It is for
-    /// tests of an engine, and for tools built on one.
+    /// tests of an engine, and for tools that are based on an engine.
     pub fn from_source(
         kinds: Vec<Kind>,
         statements: Vec<Statement>,
@@ -227,7 +233,7 @@ impl Program {
     }
 
     /// Returns the same program with a name, on tables of a keyspace that its schema creates. Its
-    /// load stage writes `rows`.
+    /// load stage writes `rows` rows.
     pub fn with_tables(
         self,
         name: &str,
@@ -245,27 +251,28 @@ impl Program {
         }
     }
 
-    /// Returns the name of the workload, or that of an import.
+    /// Returns the name of the workload or of the import.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the keyspace of its tables.
+    /// Returns the keyspace of the program's tables.
     pub fn keyspace(&self) -> &str {
         &self.keyspace
     }
 
-    /// Returns the statements that create, empty and drop its tables.
+    /// Returns the statements that create, empty and drop the tables of the program.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// Returns the names of its tables, without the keyspace.
+    /// Returns the names of the program's tables, without the keyspace.
     pub fn tables(&self) -> Vec<&str> {
         self.tables.iter().map(String::as_str).collect()
     }
 
-    /// Returns its kinds of operation, including those with weight 0. There are at most 64.
+    /// Returns the kinds of operation of the program, including those with weight 0. There are at
+    /// most 64.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
@@ -280,7 +287,7 @@ impl Program {
         self.rows
     }
 
-    /// Returns the same program, without verification of reads by some of its statements.
+    /// Returns the same program, in which the reads of some statements are not verified.
     pub fn without_judging(&self, statements: &[usize]) -> Program {
         let mut program = self.clone();
         for at in statements {
@@ -289,9 +296,10 @@ impl Program {
         program
     }
 
-    /// Returns the same program with a range for each of several clients with these numbers of
-    /// workers, in one stage. `range` is as in [`OperationSource::in_ranges`]. `None` if it has no
-    /// range.
+    /// Returns the same program with a separate range of operations for each client in one stage.
+    /// `workers` has the number of workers of each client. `range` has the same meaning as in
+    /// [`OperationSource::in_ranges`]. Returns `None` if the clients of this program do not have
+    /// ranges.
     pub fn in_ranges(
         &self,
         stage: Stage,
@@ -310,7 +318,7 @@ impl Program {
         self.stage_statements(stage, true)
     }
 
-    /// Returns the statements that do not change data, for the same kinds.
+    /// Returns the statements that do not change data, for the kinds that may occur in a stage.
     pub fn reads(&self, stage: Stage) -> Vec<&Statement> {
         self.stage_statements(stage, false)
     }
@@ -345,7 +353,7 @@ impl Program {
         self.source.keeps_rows()
     }
 
-    /// Returns the due times of its operations, if they were recorded.
+    /// Returns the due times of the program's operations, if they were recorded.
     pub fn course(&self) -> Option<Arc<ArrivalTimes>> {
         self.source.course()
     }
@@ -366,7 +374,7 @@ impl Program {
         Generator::new(self, stage)
     }
 
-    /// Returns a hash of numbers, kinds, tokens and value bytes of the first operations of all
+    /// Returns a hash of the numbers, kinds, tokens and value bytes of the first operations of all
     /// stages. Equal fingerprints mean equal operations.
     pub fn fingerprint(self: &Arc<Self>, operations: u64) -> u64 {
         [Stage::Load, Stage::Main, Stage::Verify].into_iter().fold(0, |hash, stage| {
@@ -408,7 +416,7 @@ impl Choices {
         )
     }
 
-    /// Returns true if operations of a stage can be of a kind.
+    /// Returns true if a stage can have operations of a kind.
     pub(crate) fn may_ask(&self, stage: Stage, kind: usize) -> bool {
         match stage {
             Stage::Load => kind == usize::from(self.load.0),

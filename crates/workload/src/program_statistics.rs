@@ -1,21 +1,22 @@
-//! Properties of a program that are found by generating some of its operations: the compression of
-//! its rows, and the number of bytes of a write.
+//! Properties of a program that are measured on some of its generated operations: the compression
+//! of its rows, and the number of bytes of a write.
 
 use crate::program::{Program, Stage};
 use cql::compression::lz4_block_bytes;
 use std::sync::Arc;
 
-/// Number of operations for a mean, which gives an error of a few percent if sizes vary.
+/// Number of operations for a mean. If sizes vary, the mean has an error of a few percent.
 const OPERATIONS: u64 = 10_000;
-/// Number of bytes of the length before each bound value.
+/// Number of bytes of the length field before each bound value.
 const LENGTH_BYTES: usize = 4;
-/// Number of bytes that are compressed to measure compression. It is Cassandra's default chunk of a
-/// table.
+/// Number of bytes that are compressed together to measure compression. It is the default chunk
+/// size of Cassandra's tables.
 const CHUNK_BYTES: usize = 16 << 10;
 
 impl Program {
-    /// Returns the compressed size of the first rows with LZ4 ÷ their size, as the load stage binds
-    /// them. A table adds timestamps and lengths, which compress well.
+    /// Returns the size of the first rows after compression with LZ4, divided by the size before.
+    /// The rows are in the form that the load stage binds. A table also stores timestamps and
+    /// lengths, which compress well.
     pub fn compressed_share(self: &Arc<Self>) -> f64 {
         let mut generator = self.generator(Stage::Load);
         let mut bytes = Vec::with_capacity(CHUNK_BYTES + generator.values_bytes_max());
@@ -32,8 +33,8 @@ impl Program {
     }
 
     /// Returns the mean number of bytes of keys and values that a writing operation of a stage
-    /// binds. `None` if no operation writes. An operation may have thousands of values, so it stops
-    /// after the first operation when `goes_on` returns false.
+    /// binds. Returns `None` if no operation writes. Since an operation may have thousands of
+    /// values, the function returns early when `goes_on` returns false.
     pub fn written_bytes(
         self: &Arc<Self>,
         stage: Stage,

@@ -1,8 +1,8 @@
 //! The two traits behind [`crate::Program`] and [`crate::Generator`], which every workload
-//! implements, and the adapter for tables whose rows are functions of their index.
+//! implements. It also contains the adapter for tables whose rows are functions of their index.
 //!
 //! A dynamic call for each step of an operation takes about 1 ns. In return, every workload and
-//! every import is a separate module, on which only the caller of its constructor depends.
+//! every import is a separate module, and only the code that constructs it depends on it.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub trait OperationSource: Debug + Send + Sync {
     /// Returns the mean number of bytes of keys and values in a row.
     fn row_bytes_estimate(&self) -> u64;
 
-    /// Returns true if operations of a stage can be of a kind, or if that is unknown.
+    /// Returns true if a stage can have operations of a kind, or if that is unknown.
     fn may_ask(&self, _stage: Stage, _kind: usize) -> bool {
         true
     }
@@ -36,10 +36,10 @@ pub trait OperationSource: Debug + Send + Sync {
         None
     }
 
-    /// Divides the operations among several clients by the rule of the imported tool: each client
-    /// gets a range. `workers` has the number of workers of each client. `range` is the first
-    /// operation and, if known, the number of operations. `None` if the tool's clients have no
-    /// ranges, or if no tool is imported.
+    /// Divides the operations among several clients by the rule of the imported tool, if it assigns
+    /// a range to each client. `workers` has the number of workers of each client. `range` is the
+    /// first operation and, if known, the number of operations. Returns `None` if the tool does not
+    /// assign ranges, or if the workload is not an import.
     fn in_ranges(
         self: Arc<Self>,
         _stage: Stage,
@@ -50,17 +50,18 @@ pub trait OperationSource: Debug + Send + Sync {
     }
 }
 
-/// Converts operation numbers to bytes. There is one for each worker.
+/// Converts operation numbers to bytes. Each worker has one encoder.
 pub trait OperationEncoder: Debug + Send {
     /// Starts operation `n`, which is a pure function of the seed and `n`. Numbers usually ascend,
     /// but any order must work.
     fn begin(&mut self, n: u64) -> Operation;
 
-    /// Returns to an operation that this or an equal cursor has begun before. Its statement may
-    /// have become the one that follows it ([`crate::Statement::then`]).
+    /// Returns to an operation that this or an equal encoder has begun before. Its statement may
+    /// now be the one that follows the first statement ([`crate::Statement::then`]).
     fn seek(&mut self, operation: Operation);
 
-    /// Returns the Murmur3 token of the partition key. `None` without a single partition.
+    /// Returns the Murmur3 token of the partition key. Returns `None` if the operation does not
+    /// belong to a single partition.
     fn token(&self) -> Option<i64>;
 
     /// Returns the number of statements in the operation. Several statements are a batch.
@@ -77,13 +78,13 @@ pub trait OperationEncoder: Debug + Send {
     /// Judges the rows that the current operation has read.
     fn check(&mut self, rows: &RawRows) -> Check;
 
-    /// Does the same as [`OperationEncoder::check`] for a judgement that may take long. It stops
+    /// Does the same as [`OperationEncoder::check`] for checks that may take long. The check ends
     /// with an unknown result when `stop` returns true.
     fn check_until(&mut self, rows: &RawRows, _stop: &dyn Fn() -> bool) -> Check {
         self.check(rows)
     }
 
-    /// Returns the request of the current operation on a register that was 0 when it was loaded.
+    /// Returns the access of the current operation to a register that the load stage has set to 0.
     /// `None` if the operation has no register.
     fn register_request(&self) -> Option<RegisterRequest> {
         None
@@ -100,20 +101,20 @@ pub trait OperationEncoder: Debug + Send {
         None
     }
 
-    /// Returns the writer of the last judged value, if it was right and names its writer. The
-    /// writer is the stage and the number of the operation.
+    /// Returns the writer of the last judged value, if the value was right and names its writer. A
+    /// writer is the stage and the number of an operation.
     fn writer(&self) -> Option<(Stage, u64)> {
         None
     }
 
-    /// Returns the usual maximum size of an entry's values, bytes. Buffers of that size are
+    /// Returns the typical maximum size of an entry's values, in bytes. Buffers of this size are
     /// allocated in advance.
     fn values_bytes_max(&self) -> usize;
 }
 
 /// A table whose rows are functions of their index.
 pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
-    /// State of one worker: the current key.
+    /// State of one worker, such as the current key.
     type RowKey: Debug + Send;
 
     fn cursor(&self) -> Self::RowKey;
@@ -132,7 +133,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         out: &mut Vec<u8>,
     );
 
-    /// Judges the rows that were read. `loaded` is true if the load stage writes the row.
+    /// Judges the rows that a read returned. `loaded` is true if the load stage writes the row.
     fn check(
         &self,
         cursor: &mut Self::RowKey,
@@ -141,7 +142,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         rows: &RawRows,
     ) -> Check;
 
-    /// Returns the request on a register, like [`OperationEncoder::register_request`].
+    /// Returns the access to a register, like [`OperationEncoder::register_request`].
     fn register_request(&self, _operation: &Operation, _stage: Stage) -> Option<RegisterRequest> {
         None
     }
@@ -171,11 +172,11 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
     fn values_bytes_max(&self) -> usize;
 }
 
-/// A table with the choices of its operations. It is the source of the named workloads.
+/// A table, together with the choice of its operations. All named workloads are such sources.
 #[derive(Debug)]
 pub(crate) struct TableSource<T> {
     pub(crate) choices: Choices,
-    /// Rows that the load stage writes.
+    /// Number of rows that the load stage writes.
     pub(crate) rows: u64,
     pub(crate) table: T,
 }

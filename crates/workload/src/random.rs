@@ -1,13 +1,14 @@
 //! Counter-based randomness, in which draw k of operation n is a pure function of (seed, n, k).
 //!
-//! The generator is splitmix64 (Steele, Lea, Flood 2014), which is a Weyl sequence through a
-//! finaliser that is a bijection of 64 bits. Each operation starts its own sequence at a mixed
-//! position, so a draw never depends on an earlier operation. It is not suitable for secrets.
+//! The generator is splitmix64 (Steele, Lea, Flood 2014). It passes a Weyl sequence through a
+//! finaliser that is a bijection of 64 bits. Each operation starts a separate sequence at a mixed
+//! position, so a draw never depends on an earlier operation. The generator is not suitable for
+//! secrets.
 
 /// 2^64 divided by the golden ratio, made odd. It is the Weyl increment of splitmix64.
 pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The finaliser of splitmix64 (Stafford's variant 13), which is a bijection of 64 bits.
+/// Applies the finaliser of splitmix64 (Stafford's variant 13), which is a bijection of 64 bits.
 #[inline]
 pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -15,7 +16,7 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns a seed for one purpose. Different lanes of one seed are independent.
+/// Returns the seed for one purpose. Different lanes of one seed are independent.
 #[inline]
 pub fn lane(seed: u64, lane: u64) -> u64 {
     mix(seed ^ mix(lane.wrapping_add(1).wrapping_mul(GOLDEN)))
@@ -36,7 +37,7 @@ impl Draws {
         }
     }
 
-    /// Creates the published sequence of `seed`, independent of operations.
+    /// Creates the published splitmix64 sequence of `seed`, independent of operations.
     #[inline]
     pub fn sequence(seed: u64) -> Draws {
         Draws { state: seed }
@@ -49,8 +50,8 @@ impl Draws {
         mix(self.state)
     }
 
-    /// Returns a uniform number in the open interval (0, 1). It is a multiple of 2^-54, so it is
-    /// never 0 and never 1.
+    /// Returns a uniform number in the open interval (0, 1). The number is a multiple of 2^-54, so
+    /// it is never 0 and never 1.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) * (1.0 / 9_007_199_254_740_992.0)
@@ -96,8 +97,9 @@ mod tests {
 
     #[test]
     fn a_bound_that_does_not_divide_2_to_64_favours_no_value() {
-        // With 3·2^62 values, the lowest third of residues would occur twice as often without
-        // drawing again. The share of results whose remainder modulo 3 is 0 must be a third.
+        // With 3·2^62 as the bound, the lowest third of the residues would occur twice as often if
+        // no product were drawn again. The share of results whose remainder modulo 3 is 0 must be a
+        // third.
         let bound = 3 << 62;
         let mut draws = Draws::new(11, 0);
         let hits = (0..300_000).filter(|_| draws.below(bound).is_multiple_of(3)).count();

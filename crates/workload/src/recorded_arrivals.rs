@@ -1,16 +1,16 @@
 //! Due times of the operations of a recording, for a rate that no formula describes.
 
-/// Due times of operations that repeat.
+/// Due times of operations. After the last operation, the times repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrivalTimes {
-    /// Due time of each operation, ns since the first. Ascending.
+    /// Due time of each operation in ns since the first operation, in ascending order.
     due_ns: Vec<u64>,
-    /// Time after which the first is due again, ns. It is at least the last due time.
+    /// Time after which the first operation is due again, in ns. It is at least the last due time.
     period_ns: u64,
 }
 
 impl ArrivalTimes {
-    /// Creates a course from at least one time, which repeats after `period_ns`.
+    /// Creates arrival times from at least one due time. They repeat after `period_ns`.
     pub fn new(mut due_ns: Vec<u64>, period_ns: u64) -> ArrivalTimes {
         due_ns.sort_unstable();
         if due_ns.is_empty() {
@@ -23,12 +23,12 @@ impl ArrivalTimes {
         }
     }
 
-    /// Returns the times of one round, ns since its first.
+    /// Returns the due times of one round, in ns since the first due time.
     pub fn due_ns(&self) -> &[u64] {
         &self.due_ns
     }
 
-    /// Returns the length of a round, ns.
+    /// Returns the length of a round, in ns.
     pub fn period_ns(&self) -> u64 {
         self.period_ns
     }
@@ -38,8 +38,8 @@ impl ArrivalTimes {
         self.due_ns.len() as f64 * 1e9 / self.period_ns as f64
     }
 
-    /// Returns the due time of operation `n`, counted over all rounds, ns since the first operation
-    /// of the first round.
+    /// Returns the due time of operation `n`, counted over all rounds, in ns since the first
+    /// operation of the first round.
     #[inline]
     pub fn at_ns(&self, n: u64) -> u64 {
         let count = self.due_ns.len() as u64;
@@ -48,7 +48,8 @@ impl ArrivalTimes {
             .saturating_add(self.due_ns[(n % count) as usize])
     }
 
-    /// Returns the number of operations that are due before a time.
+    /// Returns the number of operations that are due before a time, in ns since the first
+    /// operation.
     pub fn count_before(&self, ns: u64) -> u64 {
         let rounds = ns / self.period_ns;
         let within = self.due_ns.partition_point(|due| *due < ns % self.period_ns) as u64;

@@ -1,10 +1,10 @@
-//! The workload of registers, with one number for each key. It reads and changes them only by
-//! lightweight transactions, so that the observations of all clients can be compared with those of
-//! one register.
+//! The workload of registers, with one number for each key. Operations read and change the numbers
+//! only by lightweight transactions. The observations of all clients can therefore be compared with
+//! the possible histories of one register.
 //!
-//! There are few different numbers, so that conditions hold sometimes. With `values: 5` a swap
-//! finds its number one time in five. The load stage sets every register to 0, without a condition,
-//! before any read.
+//! The workload uses only a few different numbers, so that conditions hold sometimes. With `values:
+//! 5`, a swap finds the required number one time in five. The load stage sets every register to 0,
+//! without a condition, before any read.
 
 use crate::distribution::Sampler;
 use crate::operation_generator::{Check, Operation, RegisterRequest};
@@ -18,12 +18,12 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name after `use:` in a study.
+/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "registers";
 
 const TABLE: &str = "registers";
 
-/// The kinds of a mix have the statement of the same number.
+/// Each kind of a mix has the statement with the same index.
 const KINDS: [(&str, bool); 3] = [("write", true), ("read", false), ("swap", true)];
 const WRITE: u16 = 0;
 const READ: u16 = 1;
@@ -35,7 +35,7 @@ const INITIAL: i64 = 0;
 /// Maximum number of values. With more values, a condition would hold too rarely.
 const VALUES_MAX: u64 = 1000;
 
-/// Parameters of the written numbers.
+/// Parameters of the numbers that the workload writes.
 #[derive(Debug)]
 pub(crate) struct Registers {
     values: u64,
@@ -145,7 +145,8 @@ impl program_traits::RowFunction for Registers {
         }
     }
 
-    /// Accepts any number that the workload may write. The history determines which one is right.
+    /// Accepts any number that the workload may write. The history of the register determines which
+    /// of these numbers is right.
     fn check(
         &self,
         _cursor: &mut RowKey,
@@ -179,7 +180,7 @@ pub(crate) enum Cell {
     Strange,
 }
 
-/// Returns the only number of the only row.
+/// Returns the only number in the only row of a result.
 pub(crate) fn number(rows: &RawRows) -> Cell {
     let mut rows = rows.rows();
     let row = match rows.next() {

@@ -1,5 +1,5 @@
-//! Changes in a study to the requests of a program, for each kind: consistency, timeouts, retries
-//! and similar settings. They are the same for named workloads, workload files and imports.
+//! Changes that a study makes to the requests of a program, for each kind: consistency, timeouts,
+//! retries and similar settings. They are the same for named workloads, workload files and imports.
 
 use core::time::Duration;
 
@@ -8,35 +8,36 @@ use crate::program::Program;
 use crate::spec::Problem;
 use cql::Consistency;
 
-/// Maximum number of retries. More retries would be another load than the requested one.
+/// Maximum number of retries of an operation. With more retries, the load would differ from the
+/// requested load.
 const RETRIES_MAX: u8 = 100;
 
-/// Represents every kind of a program.
+/// Stands for every kind of a program.
 pub const ALL_KINDS: &str = "*";
 
-/// Changes to one kind. Absent fields keep the value of the workload.
+/// Changes to one kind. For absent fields, the workload's setting remains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tuning {
     /// Consistency level.
     pub consistency: Option<Consistency>,
     /// Serial consistency of conditional statements: SERIAL or LOCAL_SERIAL.
     pub serial_consistency: Option<Consistency>,
-    /// Timeout of a try, from the send.
+    /// Timeout of an attempt, measured from the send.
     pub timeout: Option<Duration>,
     /// Number of retries.
     pub retries: Option<u8>,
-    /// Time from the send after which the operation is also sent to another node.
+    /// Time after the send at which the operation is also sent to another node.
     pub speculate_after: Option<Duration>,
     /// True if two executions have the same effect as one.
     pub idempotent: Option<bool>,
-    /// Rows per page. 0 switches paging off.
+    /// Number of rows per page. 0 disables paging.
     pub page_size: Option<u32>,
     /// True if the client sets the timestamp of writes.
     pub client_timestamp: Option<bool>,
 }
 
-/// Changes the kinds of a program. A kind may be named several times, and later changes win. The
-/// key of a problem is the key in the study: `timeout`, `retries`, ….
+/// Changes the kinds of a program. A kind may be named several times, and later changes have
+/// priority. The key of a problem is the key in the study, such as `timeout` or `retries`.
 ///
 /// # Errors
 /// The program does not have a kind, or a value is out of range.
@@ -116,7 +117,7 @@ fn problems_of(name: &str, tuning: &Tuning) -> Option<Problem> {
     }
 }
 
-/// Returns the first key that a tuning states.
+/// Returns the first key that a tuning sets.
 fn key_of(tuning: &Tuning) -> &'static str {
     let keys = [
         (tuning.consistency.is_some(), "consistency"),

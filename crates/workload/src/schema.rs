@@ -1,8 +1,8 @@
-//! Parses `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE` for the parts that data generation
-//! needs: names, columns, types, keys. Importers know a table only from its text, without a server.
+//! Parses `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE`, as far as data generation requires:
+//! names, columns, types and keys. Importers know a table only from its text, without a server.
 //!
-//! It only reads, and does not validate. It skips options after the columns, and Cassandra decides
-//! what is valid.
+//! The parser does not validate the statement. It skips options after the columns, and Cassandra
+//! decides which options are valid.
 
 mod counting;
 mod markers;
@@ -19,7 +19,7 @@ pub use markers::{Marker, binds_partition, insert_counts, markers};
 pub use options::{OptionValue, options};
 pub use qualify::{keyspaces, moved, named_table, qualify};
 
-/// Object that a statement defines.
+/// Object that a CREATE statement defines.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DefinedObject {
     /// A keyspace with this name.
@@ -28,14 +28,14 @@ pub enum DefinedObject {
     Table(Table),
     /// A user-defined type.
     Type(UdtType),
-    /// Another object: an index, a view, a function.
+    /// Another object, such as an index, a view or a function.
     Other,
 }
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Its keyspace, if the statement names it.
+    /// Keyspace of the table, if the statement names it.
     pub keyspace: Option<String>,
     /// Name of the table.
     pub name: String,
@@ -52,13 +52,13 @@ pub struct Table {
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Name, in lower case unless it was quoted.
+    /// Name of the column, in lower case unless it was quoted.
     pub name: String,
     /// Type of the column.
     pub typ: CqlType,
-    /// True if it has one value for the whole partition.
+    /// True if the column has one value for the whole partition.
     pub is_static: bool,
-    /// True if a collection or user-defined type is written as one value.
+    /// True if the collection or user-defined type is stored as one value.
     pub is_frozen: bool,
 }
 
@@ -74,7 +74,7 @@ impl Table {
     }
 }
 
-/// Parses one statement. `types` are the user-defined types that its columns may have.
+/// Parses one statement. `types` are the user-defined types that the columns may have.
 pub fn parse(cql: &str, types: &[UdtType]) -> Result<DefinedObject, CqlMistake> {
     let mut reader = Reader {
         tokens: tokens(cql)?,

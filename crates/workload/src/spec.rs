@@ -2,32 +2,34 @@
 
 use std::collections::BTreeMap;
 
-/// A workload in a study, whose syntax the study has checked, but not yet [`crate::compile`].
+/// A workload in a study. The study has checked the syntax, but [`crate::compile`] has not yet
+/// checked the settings.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// Name of the workload, one of [`crate::names`].
     pub use_: String,
-    /// Keyspace. If absent, the default of the workload.
+    /// Keyspace of the workload's tables. If absent, the workload's default applies.
     pub keyspace: Option<String>,
     /// Replication of the keyspace.
     pub replication: Replication,
-    /// Weight of each kind of operation in the main stage. If empty, the default mix of the
-    /// workload.
+    /// Weight of each kind of operation in the main stage. If empty, the workload's default mix
+    /// applies.
     pub mix: Vec<(String, f64)>,
-    /// The workload's own parameters.
+    /// The parameters that are specific to the workload.
     pub params: BTreeMap<String, ParamValue>,
-    /// Seed. Every random choice is a function of the seed and the operation's number.
+    /// Seed of the workload. Every random choice is a function of the seed and the operation's
+    /// number.
     pub seed: u64,
-    /// Rows that the load stage writes, and that the main stage chooses from.
+    /// Number of rows that the load stage writes, and from which the main stage chooses.
     pub rows: u64,
-    /// Generation of the data. Values of an earlier epoch are stale. Only `kv` writes it into its
-    /// values.
+    /// Generation of the data. Values of an earlier epoch are stale. Only the workload `kv` writes
+    /// the epoch into its values.
     pub epoch: u64,
 }
 
 impl Spec {
-    /// Creates a workload with defaults: the keyspace, mix and parameters of the workload, one copy
-    /// of every row, and the first generation.
+    /// Creates a workload with defaults. These are the keyspace, mix and parameters of the
+    /// workload, one copy of every row, and the first epoch.
     pub fn new(use_: &str, rows: u64, seed: u64) -> Spec {
         Spec {
             use_: use_.to_owned(),
@@ -47,7 +49,7 @@ impl Spec {
 pub enum Replication {
     /// `SimpleStrategy` with one factor for the whole cluster.
     Simple {
-        /// Copies of every row.
+        /// Number of copies of every row.
         factor: u32,
     },
     /// `NetworkTopologyStrategy` with the number of copies of every row in each data center.
@@ -61,7 +63,7 @@ impl Default for Replication {
 }
 
 impl Replication {
-    /// Adds a data center.
+    /// Adds a data center with this number of copies of every row.
     pub fn push(&mut self, datacenter: &str, factor: u32) {
         let added = (datacenter.to_owned(), factor);
         match self {
@@ -95,8 +97,8 @@ pub enum ParamValue {
 pub struct Problem {
     /// Path within the workload's section, for example `["params", "sources"]`.
     pub path: Vec<String>,
-    /// The mistake, with the value and the limit.
+    /// Description of the mistake, with the value and the limit.
     pub message: String,
-    /// A hint for the user.
+    /// A hint how the user can correct the mistake.
     pub hint: Option<String>,
 }

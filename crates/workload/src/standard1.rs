@@ -1,12 +1,13 @@
 //! The default table of cassandra-stress, with its statements, keys and columns bit for bit.
 //!
-//! Row r is cassandra-stress's seed r + 1 (it writes `seq=1..n`). The key is drawn from the seed,
-//! and the columns from a fold of the key's bytes. Each column has a salt from its name, so that
-//! columns do not depend on each other and the processor can overlap them. Values depend on the row
-//! alone. An overwrite writes the same bytes, and an older epoch cannot be detected.
+//! Row r is cassandra-stress's seed r + 1, since cassandra-stress writes `seq=1..n`. The key is
+//! drawn from the seed, and the columns from a fold of the key's bytes. Each column has a salt from
+//! its name, so that columns do not depend on each other and the processor can overlap them. Values
+//! depend on the row alone. An overwrite writes the same bytes, and an older epoch cannot be
+//! detected.
 //!
-//! The text differs from the original in two points. Tables are qualified by their keyspace, and
-//! compression is switched off in the syntax of Cassandra 5, where an empty map means the default.
+//! The statements differ from the original in two points. Tables are qualified by their keyspace.
+//! Compression is switched off in the syntax of Cassandra 5, where an empty map means the default.
 //! Columns with a compressible share have the original's bytes except for that share.
 
 use crate::compressible::Pattern;
@@ -23,7 +24,7 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::{hash3_x64_128, murmur3};
 
-/// Name after `use:` in a study.
+/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "standard1";
 
 const TABLE: &str = "standard1";
@@ -32,17 +33,17 @@ const TABLE: &str = "standard1";
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 
-/// Limits of blob columns that keep a row below the 16 MiB that Cassandra's commit log accepts with
-/// its default segment size.
+/// Limits of blob columns: their number, the bytes of a column, and the bytes of a row. They keep a
+/// row below the 16 MiB that Cassandra's commit log accepts with its default segment size.
 const COLUMNS_MAX: u64 = 1000;
 const COLUMN_BYTES_MAX: u64 = 1_000_000;
 const ROW_BYTES_MAX: u64 = 16_000_000;
-/// Cassandra's limit on the size of a key, bytes.
+/// Cassandra's limit on the size of a key, in bytes.
 const KEY_BYTES_MAX: u64 = 65_535;
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Parameters of a row.
+/// Parameters of the table's rows.
 #[derive(Debug)]
 pub(crate) struct Standard1 {
     key_bytes: usize,
@@ -56,12 +57,12 @@ pub(crate) struct Standard1 {
 /// The key of the current row.
 #[derive(Debug)]
 pub(crate) struct RowKey {
-    /// Key, rounded up to whole groups of 16 bytes.
+    /// Key in groups of 16 bytes. The last group may be longer than the key.
     groups: Vec<[u8; 16]>,
     key_bytes: usize,
-    /// Fold of the key, from which its columns are drawn.
+    /// Fold of the key's bytes. The columns are drawn from it.
     columns_seed: u64,
-    /// Buffer of one column for comparisons.
+    /// Buffer for the expected bytes of one column.
     expected: Vec<u8>,
 }
 
@@ -274,7 +275,8 @@ fn column(columns_seed: u64, salt: u64, out: &mut [u8]) {
     Faster::new(!seed).fill(out);
 }
 
-/// Returns the 16 nibbles of `value`, lowest first, as characters: 0 to 9, then K to P.
+/// Returns the 16 nibbles of `value` as characters, the lowest nibble first. The characters are 0
+/// to 9, then K to P.
 #[inline]
 fn nibble_characters(value: u64) -> [u8; 16] {
     let mut characters = [0; 16];
@@ -291,14 +293,15 @@ fn eight_characters(nibbles: u32) -> u64 {
     x = (x | (x << 16)) & 0x0000_FFFF_0000_FFFF;
     x = (x | (x << 8)) & 0x00FF_00FF_00FF_00FF;
     x = (x | (x << 4)) & 0x0F0F_0F0F_0F0F_0F0F;
-    // Adding 6 carries 10 and above into the next nibble, which gives one flag per byte.
+    // Adding 6 to a nibble of 10 and above carries into the next nibble, which sets one flag per
+    // byte.
     let above_9 = ((x + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
-    // 'A' - '0' is 17, since stress counts letters from A without subtracting the ten digits.
+    // 'A' - '0' is 17. cassandra-stress counts letters from A without subtracting the ten digits.
     x + 0x3030_3030_3030_3030 + above_9 * 17
 }
 
-/// Returns Java's hash of a byte string in 64 bits, which is 31·s + byte. Characters of a key are
-/// never negative.
+/// Returns the hash that Java computes for a byte string, with 64 bits. Each step is 31·s + byte.
+/// Java's bytes have a sign, but the characters of a key are never negative.
 #[inline]
 fn fold(key: &[u8]) -> u64 {
     key.iter().fold(0, |sum: u64, byte| {
@@ -409,8 +412,8 @@ mod tests {
         for seed in 1..=1000 {
             append(&table, &mut seek(&table, seed), &mut out);
         }
-        // This is FNV-1a over all values with their lengths, computed by the port in Python that
-        // agrees with cassandra-stress.
+        // The expected hash is FNV-1a over all values with their lengths. It was computed by the
+        // port in Python that agrees with cassandra-stress.
         let hash = out.iter().fold(0xCBF2_9CE4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3)
         });

@@ -1,9 +1,9 @@
 //! A sample of a user's table: its columns, some of its keys, and properties of its rows. cassay
-//! writes two workload files from it. One reads the table unchanged, and the other creates a
+//! writes two workload files from a sample. One reads the table unchanged, and the other creates a
 //! similar table.
 //!
-//! The first file contains keys of the table, which it needs. The second file contains no values of
-//! the table, only sizes, shares and ranges of numbers.
+//! The first file requires keys of the table, and therefore contains some. The second file contains
+//! only sizes, shares and ranges of numbers, but no values of the table.
 
 mod bins;
 mod definition;
@@ -21,24 +21,26 @@ use crate::schema::{self, DefinedObject};
 use cql::tokens::{literal, quoted_name};
 use cql::value::{CqlType, UdtType, Value};
 
-/// A table and the sample of its content.
+/// A table and a sample of its rows.
 #[derive(Clone, Debug)]
 pub struct TableSample {
     /// Keyspace of the table.
     pub keyspace: String,
     /// Name of the table.
     pub table: String,
-    /// `CREATE TYPE …` for the types of its columns, each after the types that it uses.
+    /// `CREATE TYPE …` statements for the types of the columns. Each type comes after the types
+    /// that it uses.
     pub types: Vec<String>,
-    /// Its columns. The partition key and the clustering columns come first, each in its order,
-    /// then the others.
+    /// Columns of the table. The partition key comes first, then the clustering columns, both in
+    /// key order, and then all other columns.
     pub columns: Vec<SampledColumn>,
-    /// Options of the table that determine the format of stored data, as CQL: `compression`,
-    /// `{'class': …}`.
+    /// Options of the table that determine the format of stored data. Each option is a name and its
+    /// value as CQL, such as `compression` and `{'class': …}`.
     pub options: Vec<(String, String)>,
-    /// `transactional_mode` of an Accord table: `full`.
+    /// Value of `transactional_mode` of an Accord table, such as `full`.
     pub transactions: Option<String>,
-    /// Columns with a CHECK, which the CQL of cassay does not create.
+    /// Columns with a CHECK constraint. The CQL that cassay generates does not include such
+    /// constraints.
     pub checked: Vec<String>,
     /// Sampled partitions, without duplicates.
     pub partitions: Vec<SampledPartition>,
@@ -47,25 +49,25 @@ pub struct TableSample {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampledColumn {
-    /// Name in the table.
+    /// Name of the column in the table.
     pub name: String,
-    /// Type, as CQL: `frozen<list<int>>`.
+    /// Type of the column as CQL, such as `frozen<list<int>>`.
     pub typ: String,
-    /// Role in the table.
+    /// Role of the column in the table.
     pub role: ColumnRole,
 }
 
 /// Role of a column in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnRole {
-    /// Part of the partition key.
+    /// The column is part of the partition key.
     Partition,
-    /// Part of the clustering order within a partition.
+    /// The column is part of the clustering order within a partition.
     Clustering {
         /// True if larger values come first.
         is_descending: bool,
     },
-    /// One value for all rows of a partition.
+    /// The column has one value for all rows of a partition.
     Static,
     /// Any other column.
     Regular,
@@ -74,12 +76,13 @@ pub enum ColumnRole {
 /// A sampled partition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampledPartition {
-    /// Some of the rows of a partition, at least one, with cells in the order of the table's
+    /// Some rows of the partition, at least one. The cells of a row have the order of the table's
     /// columns.
     pub rows: Vec<Vec<Value>>,
-    /// Number of its counted rows.
+    /// Number of rows of the partition that were counted.
     pub rows_count: u64,
-    /// Primary key of the row that operations on single rows read, in the order of its columns.
+    /// Primary key of the row that operations on single rows read. The values have the order of the
+    /// key columns.
     pub key: Vec<Value>,
 }
 
@@ -90,22 +93,22 @@ impl TableSample {
         columns.filter(|(_, column)| is_it(column.role)).map(|(at, _)| at).collect()
     }
 
-    /// Returns the indexes of the columns of the partition key, in its order.
+    /// Returns the indexes of the columns of the partition key, in key order.
     fn partition_key(&self) -> Vec<usize> {
         self.columns_with_role(|role| role == ColumnRole::Partition)
     }
 
-    /// Returns the indexes of the clustering columns, in their order.
+    /// Returns the indexes of the clustering columns, in clustering order.
     fn clustering(&self) -> Vec<usize> {
         self.columns_with_role(|role| matches!(role, ColumnRole::Clustering { .. }))
     }
 
-    /// Returns true if its values are counters.
+    /// Returns true if the table contains counters.
     fn counts(&self) -> bool {
         self.columns.iter().any(|column| column.typ == "counter")
     }
 
-    /// Returns the `CREATE TABLE`, with the options if requested.
+    /// Returns the `CREATE TABLE` statement. It includes the options if `with_options` is true.
     fn create_table(&self, with_options: bool) -> String {
         let names = |columns: Vec<usize>| -> Vec<String> {
             columns.into_iter().map(|at| quoted_name(&self.columns[at].name)).collect()
@@ -138,7 +141,7 @@ impl TableSample {
                 .collect();
             options.push(format!("CLUSTERING ORDER BY ({})", orders.join(", ")));
         }
-        // It determines the consistency levels that the table supports.
+        // The transactional mode determines the consistency levels that the table supports.
         let mode = self.transactions.iter();
         options.extend(mode.map(|mode| format!("transactional_mode = {}", literal(mode))));
         if with_options {
@@ -158,7 +161,7 @@ impl TableSample {
         )
     }
 
-    /// Returns the types of its columns, in order.
+    /// Returns the types of the table's columns, in order.
     ///
     /// # Errors
     /// A type cannot be parsed. The error is a sentence.
@@ -180,8 +183,8 @@ impl TableSample {
         }
     }
 
-    /// Returns unique names for bind markers, one for each column. It is the name of the column if
-    /// a marker can have that name.
+    /// Returns unique names of bind markers, one for each column. A marker has the name of its
+    /// column if this is a valid name of a marker.
     fn markers(&self) -> Vec<String> {
         let is_word = |name: &str| {
             let mut letters = name.chars();
@@ -191,7 +194,7 @@ impl TableSample {
         let mut all: Vec<String> = Vec::new();
         for (at, column) in self.columns.iter().enumerate() {
             let mut name = column.name.clone();
-            // Another column could also have a name like `column_2`.
+            // Another column may already have a name such as `column_2`.
             while !is_word(&name) || all.contains(&name) || self.is_other(at, &name) {
                 name = if is_word(&name) {
                     format!("{name}_")

@@ -1,7 +1,8 @@
 //! NoSQLBench's cql-tabular, with rows of text, one partition after another. Row n equals the row
-//! of cycle n of its rampup, bit for bit except for the text of the data, regardless of the seed.
+//! of cycle n of NoSQLBench's rampup, regardless of the seed. It is equal bit for bit, except for
+//! the text of the data.
 //!
-//! There are differences. The main phase of NoSQLBench overwrites random rows with data that is a
+//! Two things differ. The main phase of NoSQLBench overwrites random rows with data that is a
 //! function of the cycle, so reads cannot be judged. In cassay, every write of a row writes the
 //! only data of the row, and every read is verified. The first rows of a partition, in the order of
 //! their text, must all exist. The number of partitions follows from the rows and `partsize`.
@@ -23,7 +24,7 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name after `use:` in a study.
+/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "cql-tabular";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
@@ -35,9 +36,9 @@ const VERIFY: u16 = 2;
 
 /// Range of the data's length in characters, both ends included.
 const DATA_BYTES: (u64, u64) = (50, 150);
-/// Range of the number of rows that a read requests, both ends included.
+/// Range of the number of rows that a read requests. Both ends are included.
 const LIMITS: (i32, i32) = (1, 10);
-/// Maximum number of rows of a partition. Cassandra cannot compact a larger one.
+/// Maximum number of rows of a partition. Cassandra cannot compact larger partitions.
 const PARTSIZE_MAX: u64 = 1_000_000_000;
 const PARTSIZE_DEFAULT: u64 = 1_000_000;
 
@@ -45,7 +46,7 @@ const PARTSIZE_DEFAULT: u64 = 1_000_000;
 #[derive(Debug)]
 pub(crate) struct Tabular {
     partsize: u64,
-    /// Rows that the load stage writes.
+    /// Number of rows that the load stage writes.
     rows: u64,
     limits: UniformInt,
     text: Box<str>,
@@ -97,7 +98,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     draft.program(params, parts)
 }
 
-/// Returns the statements in the order of [`WRITE`], [`READ`] and [`VERIFY`].
+/// Returns the statements. Their indexes are [`WRITE`], [`READ`] and [`VERIFY`].
 fn statements(table: &str) -> [String; 3] {
     [
         format!("INSERT INTO {table} (part, clust, data) VALUES (?, ?, ?)"),
@@ -196,8 +197,9 @@ impl Tabular {
         }
     }
 
-    /// Checks that the rows belong to the partition, in the order of their text, and that no loaded
-    /// row before the last one is missing. Rows of an earlier, larger load are also right.
+    /// Checks that the rows belong to the partition and have the order of their text. It also
+    /// checks that no loaded row before the last returned row is missing. Rows of an earlier,
+    /// larger load are also right.
     fn check_partition(&self, cursor: &RowKey, limit: usize, rows: &RawRows) -> Check {
         let first = cursor.row / self.partsize * self.partsize;
         let loaded = self.rows.saturating_sub(first).min(self.partsize);
@@ -225,14 +227,14 @@ impl Tabular {
         ) {
             (true, _) => Check::Wrong,
             (_, true) => Check::Missing,
-            // These are a row that was never loaded, and an empty result.
+            // The remaining cases are a row that was never loaded, and an empty result.
             _ if count == 0 => Check::Unknown,
             _ => Check::Right,
         }
     }
 
-    /// Returns the position of a row within the cursor's partition, if it is a correct row of the
-    /// partition.
+    /// Returns the position of a row within the cursor's partition. Returns `None` if the row is
+    /// not a correct row of the partition.
     fn clust(&self, cursor: &RowKey, row: &Row) -> Option<u64> {
         let mut cells = row.cells();
         let mut cell = || cells.next().flatten();

@@ -1,5 +1,6 @@
-//! The types of markers and the columns of rows that the statements of a program assume, according
-//! to its table definitions. A server may have another table with the same name.
+//! The types of markers and the columns of rows that the statements of a program assume. They
+//! follow from the program's table definitions. A server may have a different table with the same
+//! name.
 
 use crate::program::Program;
 use crate::schema::{DefinedObject, Marker, Table, markers, named_table, parse, tokens};
@@ -10,11 +11,11 @@ use cql::value::{CqlType, UdtType};
 pub struct Expectation {
     /// Type of the values of each marker. `None` if the text does not determine it.
     pub markers: Vec<Option<CqlType>>,
-    /// The columns of its rows, in order, if it selects all columns.
+    /// The columns of the result, in order, if the statement selects all columns.
     pub all_columns: Option<Vec<String>>,
 }
 
-/// The tables that a program's own statements define.
+/// The tables that a program's schema statements define.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
     tables: Vec<Table>,
@@ -65,8 +66,8 @@ fn selects_all(cql: &str) -> bool {
     texts == ["select", "*", "from"]
 }
 
-/// Returns all columns in the order of Cassandra. They are the partition key, the clustering
-/// columns, the static columns by name, and the others by name.
+/// Returns all columns in the order of Cassandra's results. These are the partition key, the
+/// clustering columns, the static columns by name, and the others by name.
 fn columns_of(table: &Table) -> Vec<String> {
     let keys = table.partition_key.iter().chain(&table.clustering);
     let name = |at: &usize| table.columns[*at].name.clone();
@@ -75,8 +76,8 @@ fn columns_of(table: &Table) -> Vec<String> {
     keys.chain(&others).map(name).collect()
 }
 
-/// Returns true if a value of one type has the same meaning for a server that expects the other
-/// type.
+/// Returns true if a value of type `made` has the same meaning for a server that expects type
+/// `takes`.
 pub fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
     use CqlType as T;
     match (takes, made) {
@@ -84,7 +85,7 @@ pub fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
         (T::Map(k, v), T::Map(l, w)) => is_taken(k, l) && is_taken(v, w),
         (T::Vector(a, n), T::Vector(b, m)) => n == m && is_taken(a, b),
         (T::Tuple(a), T::Tuple(b)) => a.len() == b.len() && all(a.iter().zip(b)),
-        // Values do not contain its keyspace and name.
+        // The keyspace and the name of a type are not part of its values.
         (T::Udt(a), T::Udt(b)) => {
             let types = a.fields.iter().zip(&b.fields);
             a.fields.len() == b.fields.len() && all(types.map(|(a, b)| (&a.1, &b.1)))
@@ -92,7 +93,7 @@ pub fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
         // Every value of the second type is also a value of the first.
         (T::Text, T::Ascii) | (T::Uuid, T::Timeuuid) => true,
         (T::Bigint | T::Counter | T::Timestamp, T::Bigint | T::Counter | T::Timestamp) => true,
-        // A class that is known only by name.
+        // Only the name of the class is known, so its values cannot be compared.
         (T::Custom(_), _) | (_, T::Custom(_)) => true,
         (takes, made) => takes == made,
     }

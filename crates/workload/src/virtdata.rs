@@ -1,11 +1,11 @@
 //! NoSQLBench's hash functions, bit for bit. They map cycles to pseudo-random numbers and UUIDs.
 //!
 //! The hash is MurmurHash3 x64-128 with seed 0 over the eight big-endian bytes of the cycle. The
-//! lower 64 bits are kept without their sign. Eight bytes are only a tail, so the general algorithm
-//! reduces to the few lines below. The tail is read unsigned, as in the original MurmurHash and
-//! unlike in Cassandra's partitioner.
+//! result is the lower 64 bits without their sign. Eight bytes are only a tail for this algorithm,
+//! so it reduces to the few lines below. The tail is read as unsigned bytes, as in the original
+//! MurmurHash and unlike in Cassandra's partitioner.
 
-/// Returns NoSQLBench's `Hash`: 63 bits of a number.
+/// Returns the result of NoSQLBench's `Hash`, which has 63 bits.
 #[inline]
 pub fn hash(value: u64) -> u64 {
     const BYTES: u64 = 8;
@@ -27,13 +27,13 @@ fn finish(mut k: u64) -> u64 {
     k ^ (k >> 33)
 }
 
-/// Returns the integer form of a known hash, which is its lowest 31 bits.
+/// Returns the integer form of a hash, which is its lowest 31 bits.
 #[inline]
 pub fn integer(hash: u64) -> u64 {
     hash & 0x7FFF_FFFF
 }
 
-/// Returns NoSQLBench's `ToHashedUUID`, which is a version 4 UUID in wire order.
+/// Returns the result of NoSQLBench's `ToHashedUUID`, which is a version 4 UUID in wire order.
 #[inline]
 pub fn hashed_uuid(value: u64) -> [u8; 16] {
     let high = (hash(value) & !0xF000) | 0x4000;

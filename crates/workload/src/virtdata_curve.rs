@@ -1,12 +1,13 @@
-//! Distributions with the method of virtdata. The hash of the input chooses a place in a table of
-//! the inverse cumulative distribution, which is interpolated linearly.
+//! Distributions with the method of NoSQLBench's virtdata library. The hash of the input chooses a
+//! position in a table of the inverse cumulative distribution, and the result is interpolated
+//! linearly.
 
 use crate::normal;
 use crate::virtdata::hash;
 
-/// Points of the table.
+/// Number of points in the table.
 const POINTS: usize = 1000;
-/// 2^63 as a float. It is the largest `long` in Java.
+/// 2^63 as a float, which is the value of Java's largest `long` after conversion.
 const LONG_MAX: f64 = 9_223_372_036_854_775_808.0;
 
 /// A distribution ready to be sampled.
@@ -18,16 +19,16 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Tabulates `quantile`, the inverse of a cumulative distribution. Infinite points get the
-    /// value of their neighbour. virtdata clamps them to ±2^63, which makes one value in a thousand
-    /// absurd.
+    /// Tabulates `quantile`, the inverse of a cumulative distribution. An infinite point gets the
+    /// value of its neighbour, whereas virtdata clamps it to ±2^63. That makes one value in a
+    /// thousand absurd.
     pub fn new(hashed: bool, quantile: impl Fn(f64) -> f64) -> Curve {
         let mut table: Vec<f64> =
             (0..POINTS).map(|point| quantile(point as f64 / POINTS as f64)).collect();
         let first = table.iter().position(|v| v.is_finite()).unwrap_or(0);
         let value = table[first];
         table[..first].fill(value);
-        // Only the largest hash reaches the last point, and the weight beyond it is 0.
+        // Only the largest hash reaches the last point, and the weight of the point after it is 0.
         table.push(table[POINTS - 1]);
         Curve {
             hashed,
@@ -51,7 +52,7 @@ impl Curve {
     }
 }
 
-/// `Uniform(lower,upper) -> int`, for workloads without recipes.
+/// `Uniform(lower,upper) -> int`, for workloads that do not use recipes.
 #[derive(Clone, Debug)]
 pub struct UniformInt(Curve);
 
@@ -61,7 +62,7 @@ impl UniformInt {
         UniformInt(Curve::new(true, |p| uniform_quantile(lower, upper, p)))
     }
 
-    /// Returns the number of a cycle.
+    /// Returns the number for a cycle.
     #[inline]
     pub fn number(&self, cycle: u64) -> i32 {
         self.0.sample(cycle as i64) as i32
@@ -138,7 +139,7 @@ mod tests {
     fn zipf_prefers_the_first_ranks() {
         let quantile = zipf_table(100, 1.0);
         assert_eq!(quantile(0.0), 1.0);
-        // The sum of 1/k up to 100 is 5.187: the first rank has 19 %.
+        // The sum of 1/k up to 100 is 5.187, so the first rank has a probability of 19 %.
         assert_eq!((quantile(0.19), quantile(0.2)), (1.0, 2.0));
         assert_eq!(quantile(1.0), 100.0);
     }

@@ -1,4 +1,5 @@
-//! Parts of named workloads: their rows, and one table with its statements for each.
+//! Shared code of named workloads: the number of rows, and the schema and statements of workloads
+//! with one table.
 
 use crate::distribution::Sampler;
 use crate::mix::Mix;
@@ -10,62 +11,63 @@ use crate::spec::{Replication, Spec};
 use cql::Consistency;
 use std::sync::Arc;
 
-/// Cassandra's limit on the length of a keyspace's name.
+/// Cassandra's limit on the length of a keyspace's name, in characters.
 pub(crate) const KEYSPACE_CHARACTERS_MAX: usize = 48;
-/// Maximum number of rows. More rows would overflow the arithmetic of rows and times.
+/// Maximum number of rows. With more rows, computations of rows and times would overflow.
 pub(crate) const ROWS_MAX: u64 = 1 << 62;
 
 /// A named workload.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedWorkload {
-    /// Name after `use:` in a study.
+    /// Name of the workload after `use:` in a study.
     pub name: &'static str,
     /// Description, in sentences.
     pub what: &'static str,
     /// Default keyspace.
     pub keyspace: &'static str,
-    /// Kinds of operation that a mix can weight.
+    /// Kinds of operation to which a mix can assign weights.
     pub kinds: &'static [&'static str],
-    /// Default mix: weight per kind.
+    /// Default mix, as a weight for each kind.
     pub mix: &'static [(&'static str, f64)],
-    /// Parameters: name, default, meaning.
+    /// Parameters, each with its name, default and meaning.
     pub params: &'static [(&'static str, &'static str, &'static str)],
 }
 
-/// Properties of every workload.
+/// Settings that every workload has.
 pub(crate) struct Draft {
     pub(crate) named: &'static NamedWorkload,
     pub(crate) keyspace: String,
-    /// CREATE and DROP of the keyspace.
+    /// Statements that create and drop the keyspace.
     pub(crate) keyspaces: (String, String),
     /// Weight of each kind of the workload.
     pub(crate) weights: Vec<f64>,
 }
 
-/// Differences between named workloads of one table.
+/// Properties in which named workloads with one table differ.
 pub(crate) struct OneTable<'a, T> {
-    /// The table, without its keyspace.
+    /// Name of the table, without the keyspace.
     pub(crate) name: String,
     /// Its `CREATE TABLE`.
     pub(crate) create: String,
-    /// Names of the kinds, with true for those that write.
+    /// Names of the kinds. The flag is true for kinds that write.
     pub(crate) kinds: &'a [(&'a str, bool)],
     pub(crate) statements: Vec<Statement>,
     pub(crate) rows: u64,
     /// Distribution of rows in the main stage.
     pub(crate) picks: Sampler,
-    /// A kind that adds rows, with the statement of the same number.
+    /// Index of the kind that adds rows. Its statement has the same index.
     pub(crate) insert_kind: Option<u8>,
-    /// The statement of the load stage, of the first kind.
+    /// Index of the statement of the load stage. It belongs to the first kind.
     pub(crate) load: u16,
-    /// The statement of the verify stage.
+    /// Index of the statement of the verify stage.
     pub(crate) verify: u16,
     /// Generator of keys and values.
     pub(crate) table: T,
 }
 
 impl Draft {
-    /// Returns the schema of one table, given `CREATE TABLE`.
+    /// Returns the schema of a workload with one table. `create_table` is the `CREATE TABLE`
+    /// statement.
     pub(crate) fn schema(&self, table: &str, create_table: String) -> Schema {
         Schema {
             create_keyspace: self.keyspaces.0.clone(),
@@ -81,13 +83,14 @@ impl Draft {
         self.weights.get(kind).is_some_and(|weight| *weight > 0.0)
     }
 
-    /// Returns the table with its keyspace, quoted.
+    /// Returns the quoted name of the table, with its keyspace.
     pub(crate) fn qualified(&self, table: &str) -> String {
         format!("\"{}\".\"{table}\"", self.keyspace)
     }
 
-    /// Returns the program of `parts`. Each kind has the statement with its number. The first kind
-    /// writes, and loads with `parts.load`. The second reads, and verifies with `parts.verify`.
+    /// Returns the program of `parts`. Each kind has the statement with the same index. The load
+    /// stage belongs to the first kind, and executes `parts.load`. The verify stage belongs to the
+    /// second kind, and executes `parts.verify`.
     pub(crate) fn program<T: RowFunction>(self, params: &Params, parts: OneTable<T>) -> Program {
         let (sample, rows_seed) = Choices::sample(params.spec.seed, parts.rows);
         let insert = parts.insert_kind;
@@ -128,7 +131,8 @@ impl Draft {
     }
 }
 
-/// Returns the rows of a specification, or the nearest possible number after a reported mistake.
+/// Returns the number of rows of a specification. If it is out of range, the mistake has been
+/// reported, and the nearest possible number is returned.
 pub(crate) fn rows(spec: &Spec) -> u64 {
     spec.rows.clamp(1, ROWS_MAX)
 }
@@ -175,7 +179,7 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
     (create, format!("DROP KEYSPACE IF EXISTS \"{keyspace}\""))
 }
 
-/// Creates kinds from their names, with flags for kinds that change data.
+/// Creates kinds from their names. The flag is true for kinds that change data.
 pub(crate) fn kinds(kinds: &[(&str, bool)]) -> Vec<Kind> {
     let made = kinds.iter();
     made.map(|(name, is_write)| Kind::new(*name, *is_write)).collect()

@@ -1,10 +1,11 @@
-//! Zipf's law over `1..=count` for any exponent theta ≥ 0, O(1) to set up and O(1) per draw.
+//! Zipf's law over `1..=count` for any exponent theta ≥ 0. Both the set-up and each draw take
+//! constant time.
 //!
 //! It uses rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate
-//! variates from monotone discrete distributions" (1996). It inverts the integral of x^-theta,
-//! rounds to the nearest rank, and rejects the small excess. It does not sum over the ranks, so a
-//! domain of 2^63 takes the same time as a domain of 2. Fewer than 1.1 rounds per draw are typical.
-//! Above 2^53 a rank is rounded to a representable double.
+//! variates from monotone discrete distributions" (1996). A draw inverts the integral of x^-theta,
+//! rounds to the nearest rank, and rejects the small excess. There is no sum over the ranks, so a
+//! domain of 2^63 takes the same time as a domain of 2. On average, a draw takes fewer than about
+//! 1.1 rounds. Above 2^53 a rank is rounded to a representable double.
 
 use crate::random::Draws;
 
@@ -13,12 +14,11 @@ use crate::random::Draws;
 pub(crate) struct Zipf {
     count: u64,
     theta: f64,
-    /// The integral up to 1.5, minus the whole weight of rank 1.
+    /// The integral of the weights up to 1.5, minus the whole weight of rank 1.
     area_low: f64,
-    /// The integral up to count + 0.5.
+    /// The integral of the weights up to count + 0.5.
     area_high: f64,
-    /// Maximum distance of a rank above its x for which it is accepted without evaluating the
-    /// integral.
+    /// If a rank is at most this far above x, it is accepted without evaluating the integral.
     accept: f64,
 }
 
@@ -43,7 +43,7 @@ impl Zipf {
         self.count
     }
 
-    /// Draws a rank in `1..=count`. 1 is the most popular.
+    /// Draws a rank in `1..=count`. Rank 1 is the most popular.
     #[inline]
     pub(crate) fn draw(&self, draws: &mut Draws) -> u64 {
         if self.count == 1 {
@@ -83,7 +83,7 @@ fn integral_inverse(area: f64, theta: f64) -> f64 {
     libm::exp(area * log1p_over(t))
 }
 
-/// Returns (e^t - 1) / t, continued at 0, where the quotient would be 0/0.
+/// Returns (e^t - 1) / t. At t = 0, where the quotient would be 0/0, returns the limit.
 fn expm1_over(t: f64) -> f64 {
     if t.abs() > 1e-8 {
         libm::expm1(t) / t
@@ -92,7 +92,7 @@ fn expm1_over(t: f64) -> f64 {
     }
 }
 
-/// Returns ln(1 + t) / t, continued at 0.
+/// Returns ln(1 + t) / t. At t = 0, returns the limit.
 fn log1p_over(t: f64) -> f64 {
     if t.abs() > 1e-8 {
         libm::log1p(t) / t
@@ -106,8 +106,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Pearson's statistic of `draws` draws against the exact law, and its degrees of freedom.
-    /// Ranks with an expectation under 10 are pooled.
+    /// Returns Pearson's statistic of `draws` draws against the exact law, and the degrees of
+    /// freedom. Ranks with an expected number of draws under 10 are pooled.
     fn chi_square(count: u64, theta: f64, draws: u64) -> (f64, f64) {
         let zipf = Zipf::new(count, theta);
         let weights: Vec<f64> = (1..=count).map(|k| (k as f64).powf(-theta)).collect();
@@ -138,8 +138,9 @@ mod tests {
         for count in [2, 3, 10, 1000] {
             for theta in [0.0, 0.3, 0.5, 0.99, 1.0, 1.0 + 1e-12, 1.2, 2.0, 5.0] {
                 let (statistic, freedom) = chi_square(count, theta, 200_000);
-                // This is Wilson and Hilferty's normal approximation of chi-square. With at least
-                // two degrees of freedom, 4.5 sigma is less than one false alarm in 100,000.
+                // The bound is Wilson and Hilferty's normal approximation of chi-square. With at
+                // least two degrees of freedom, 4.5 sigma corresponds to less than one false alarm
+                // in 100,000.
                 let spread = (2.0 / (9.0 * freedom.max(1.0))).sqrt();
                 let cube = (statistic / freedom.max(1.0)).cbrt();
                 let sigma = (cube - (1.0 - spread * spread)) / spread;

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Characters allowed in addition to letters and digits. None of them ends a string or has a
-/// meaning in shell or Ruby.
+/// Characters that are permitted in addition to letters and digits. None of them ends a string or
+/// has a meaning in shell or Ruby.
 const PUNCTUATION: &str = "-._~/%:+";
 
-/// The URL before the name of a file, without a slash at its end.
+/// The URL of a file without the file name, and without a slash at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(String);
 

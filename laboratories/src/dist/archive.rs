@@ -1,5 +1,5 @@
-//! Packs files into an archive whose bytes depend only on the files. They are sorted, without
-//! owners, and with the same time.
+//! Packs files into an archive whose bytes depend only on the files. The files are sorted, have no
+//! owners, and have the same time.
 
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use tar::EntryType;
 
-/// Content of a package, with the path of each file, in the order of the paths.
+/// Content of a package, as the path of each file and its content. The files are in the order of
+/// their paths.
 pub type Contents = BTreeMap<String, Packed>;
 
 /// A file of a package.
@@ -15,7 +16,7 @@ pub type Contents = BTreeMap<String, Packed>;
 pub struct Packed {
     /// Content of the file.
     pub bytes: Vec<u8>,
-    /// True if it is executable.
+    /// True if the file is executable.
     pub is_program: bool,
 }
 
@@ -42,8 +43,8 @@ impl Packed {
     }
 }
 
-/// Packs the files as `.tar.gz`, below a folder with this name, all with the same time (seconds
-/// since 1970).
+/// Packs the files as `.tar.gz`, in a folder with this name. All files have the same time, in
+/// seconds since 1970.
 ///
 /// # Errors
 /// A path is too long.
@@ -55,7 +56,7 @@ pub fn packed(contents: &Contents, folder: &str, epoch_s: u64) -> Result<Vec<u8>
     encoder.finish().context("compress the archive")
 }
 
-/// Packs the files as `.tar`.
+/// Packs the files as `.tar`, in a folder with this name.
 ///
 /// # Errors
 /// A path is too long.
@@ -86,8 +87,8 @@ pub fn plain(contents: &Contents, folder: &str, epoch_s: u64) -> Result<Vec<u8>>
     archive.into_inner().context("end the archive")
 }
 
-/// Returns every folder that contains a file, outer folders first. A package removes the folders
-/// that it lists.
+/// Returns every folder that contains a file. Outer folders come first. A package removes the
+/// folders that it lists.
 fn folders(contents: &Contents, folder: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for path in contents.keys() {

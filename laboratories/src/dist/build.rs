@@ -12,17 +12,17 @@ const PROFILE: &str = "dist";
 
 /// Sources and output folder of a build.
 pub struct Build {
-    /// The root of the sources.
+    /// The root folder of the sources.
     root: PathBuf,
     /// Folder for cargo's output.
     pub target_folder: PathBuf,
-    /// Commit of the build.
+    /// Commit from which the program is built.
     pub commit: String,
-    /// True if the tree has no changes since the commit.
+    /// True if the tree has not been changed since the commit.
     pub is_clean: bool,
-    /// Time of the commit, seconds since 1970. All packed files have this time.
+    /// Time of the commit, in seconds since 1970. All packed files have this time.
     pub epoch_s: u64,
-    /// The same time in RFC 3339, in UTC.
+    /// The time of the commit in RFC 3339, in UTC.
     pub time: String,
 }
 
@@ -30,7 +30,7 @@ impl Build {
     /// Returns the build of this tree in its current state.
     ///
     /// # Errors
-    /// The tree is not a git clone, whose commit determines the time.
+    /// The tree is not a git clone, so it has no commit that determines the time.
     pub fn here() -> Result<Build> {
         let git = |arguments: &[&str]| -> Result<String> {
             let format = [("TZ", "UTC".to_owned())];
@@ -94,7 +94,7 @@ impl Build {
     }
 
     /// Returns the flags for rustc. They replace every path of this machine that a panic message
-    /// could contain with a fixed one. They also reduce the size of the program's relocations by
+    /// could contain by a fixed path. They also reduce the size of the program's relocations by
     /// half a megabyte.
     fn flags(&self) -> Result<String> {
         let home = std::env::var_os("CARGO_HOME")
@@ -120,7 +120,8 @@ impl Build {
         Ok(flags.join("\u{1f}"))
     }
 
-    /// Returns the path of the program for the packages, without the names of its functions.
+    /// Returns the path of the program for the packages. The names of its functions have been
+    /// removed.
     ///
     /// # Errors
     /// The program cannot be stripped.
@@ -134,7 +135,7 @@ impl Build {
             .find(|path| path.exists())
             .context("the toolchain has no rust-objcopy; hint: take one of rustup")?;
         let said = |path: &Path| path.display().to_string();
-        // The program finds the library of the compiler only through this variable.
+        // The program `rust-objcopy` finds the library of the compiler only through this variable.
         let libraries = [("LD_LIBRARY_PATH", said(&sysroot.join("lib")))];
         let arguments = ["--strip-all", &said(&built), &said(&stripped)];
         process::run_with(&said(&host), &arguments, &libraries)?;

@@ -1,5 +1,5 @@
-//! Collects the files of a package apart from the program. Their layout is suitable for
-//! `/usr/local` or `~/.local`.
+//! Collects all files of a package except the program. Their layout is suitable for `/usr/local` or
+//! `~/.local`.
 
 use super::archive::{Contents, Packed};
 use super::smoke::Runner;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use xtask::tree;
 
-/// Shells with their name for `cassay completions` and the path of their completions.
+/// Shells, each with its name for `cassay completions` and the path of its completions.
 const COMPLETIONS: [[&str; 2]; 3] = [
     ["bash", "share/bash-completion/completions/cassay"],
     ["zsh", "share/zsh/site-functions/_cassay"],
@@ -16,10 +16,11 @@ const COMPLETIONS: [[&str; 2]; 3] = [
 
 const DOCUMENTS: [&str; 3] = ["README.md", "CHANGELOG.md", "LICENSE"];
 
-/// Licences of the standard library and its dependencies, from the toolchain's root.
+/// Path of the licences of the standard library and its dependencies, relative to the toolchain's
+/// root.
 const OF_RUST: &str = "share/doc/rust/COPYRIGHT-library.html";
 
-/// Returns all files. The program itself writes the manual pages and completions.
+/// Returns all files. The program itself writes its manual pages and completions.
 ///
 /// # Errors
 /// The program does not write them, or a document is missing.

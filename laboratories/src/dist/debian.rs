@@ -1,5 +1,5 @@
-//! Packs the program for Debian and Ubuntu, as an `ar` archive of two archives. This needs no tools
-//! of Debian.
+//! Packs the program for Debian and Ubuntu, as an `ar` archive that contains two archives. Debian's
+//! tools are not required.
 
 use super::archive::{self, Contents, Packed};
 use anyhow::{Context, Result};
@@ -8,14 +8,14 @@ use xtask::architecture::Architecture;
 /// Contact for the package, since the project has no address.
 const MAINTAINER: &str = "The developers of cassay <cassay@example.invalid>";
 
-/// Path of the zsh completions in the archives, and on Debian.
+/// Path of the zsh completions in the archives, and their path on Debian.
 const ZSH: [&str; 2] = [
     "share/zsh/site-functions/_cassay",
     "share/zsh/vendor-completions/_cassay",
 ];
 
-/// Returns name and bytes of the package for the program `number`. All files have the same time, in
-/// seconds since 1970.
+/// Returns the name and the bytes of the package for version `number` of the program. All files
+/// have the same time, in seconds since 1970.
 ///
 /// # Errors
 /// The package cannot be written.

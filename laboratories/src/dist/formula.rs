@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Name of the file next to the packages.
 pub const NAME: &str = "cassay.rb";
 
-/// The part after the addresses.
+/// The part of the formula after the addresses.
 const REST: &str = r##"
   def install
     bin.install "bin/cassay"
@@ -31,17 +31,18 @@ const REST: &str = r##"
 end
 "##;
 
-/// Returns the formula for the program `number`, whose archives are published at an address.
+/// Returns the formula for version `number` of the program, whose archives are published at an
+/// address.
 ///
 /// # Errors
-/// There are no archives.
+/// The list of archives is empty.
 pub fn build(number: &str, archives: &[Archive], published: &Address) -> Result<String> {
     ensure!(!archives.is_empty(), "a formula without archives");
     let mut text = format!(
         "# Homebrew on Linux: brew install --formula ./{NAME}, or from a tap that has this file.\n\
          class Cassay < Formula\n  desc \"{}\"\n  homepage \"{published}\"\n  \
          version \"{number}\"\n  license \"Apache-2.0\"\n\n  depends_on :linux\n",
-        // Homebrew's rules forbid an article.
+        // Homebrew's rules do not permit an article at the beginning of a description.
         super::SUMMARY.trim_start_matches("A ").replacen('p', "P", 1),
     );
     for archive in archives {

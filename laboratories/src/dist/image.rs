@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use std::io::Read;
 use xtask::architecture::Architecture;
 
-/// Folder for results, and mount point for the user's studies.
+/// Folder for results. Users mount the folder of their studies here.
 const FOLDER: &str = "/work";
 
-/// Returns name and bytes of the image for the program `number`, with this creation time (seconds
-/// since 1970, and the same in RFC 3339).
+/// Returns the name and the bytes of the image for version `number` of the program. The creation
+/// time is given in seconds since 1970, and in RFC 3339.
 ///
 /// # Errors
 /// The image cannot be written.
@@ -64,7 +64,8 @@ pub fn build(
         "manifest.v1+json",
         manifest.to_string().into_bytes(),
     );
-    // containerd uses the second as the name of the image, and does not accept a tag alone.
+    // containerd uses the second annotation as the name of the image, and does not accept a tag
+    // alone.
     manifest["annotations"] = json!({
         "org.opencontainers.image.ref.name": number,
         "io.containerd.image.name": format!("localhost/cassay:{number}"),
@@ -81,7 +82,7 @@ pub fn build(
     Ok((name, archive::plain(&files, ".", epoch_s)?))
 }
 
-/// Adds a blob, and returns its descriptor.
+/// Adds a blob to the files, and returns its descriptor.
 fn blob(files: &mut Contents, kind: &str, bytes: Vec<u8>) -> Value {
     let refers = json!({
         "mediaType": format!("application/vnd.oci.image.{kind}"),

@@ -1,5 +1,5 @@
-//! Writes a script that installs one of the archives next to it, or downloads it from the address
-//! of the release. The script contains the digests of the archives.
+//! Writes a script that installs an archive. The archive is next to the script, or is downloaded
+//! from the address of the release. The script contains the digests of the archives.
 
 use super::address::Address;
 use anyhow::{Result, ensure};
@@ -8,28 +8,28 @@ use xtask::architecture::Architecture;
 /// Name of the file next to the packages.
 pub const NAME: &str = "install.sh";
 
-/// The script, with placeholders for the values of the release.
+/// The script, with placeholders for the values of a release.
 const TEMPLATE: &str = include_str!("install.sh");
 
-/// An archive: its architecture and its digest (SHA-256).
+/// An archive, with its architecture and its digest (SHA-256).
 pub struct Archive {
-    /// Architecture of its program.
+    /// Architecture of the archive's program.
     pub one: Architecture,
     /// Its digest, SHA-256.
     pub sha256: String,
 }
 
 impl Archive {
-    /// Returns the file name.
+    /// Returns the file name of the archive.
     pub fn name(&self, number: &str) -> String {
         format!("cassay-{number}-{}.tar.gz", self.one.target())
     }
 }
 
-/// Returns the script for the program `number`.
+/// Returns the script for version `number` of the program.
 ///
 /// # Errors
-/// A placeholder is missing in the template.
+/// The template lacks a placeholder.
 pub fn build(number: &str, archives: &[Archive], published: Option<&Address>) -> Result<String> {
     let digest = |one: Architecture| {
         let archive = archives.iter().find(|archive| archive.one == one);

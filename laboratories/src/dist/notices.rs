@@ -17,7 +17,7 @@ const BEGINNINGS: [&str; 6] = [
     "UNLICENSE",
 ];
 
-/// Maximum depth of such files: `third_party/fiat/LICENSE` of ring.
+/// Maximum depth of such files in a package. For example, ring contains `third_party/fiat/LICENSE`.
 const DEPTH_MAX: usize = 3;
 
 const HEAD: &str = "\
@@ -27,7 +27,7 @@ text below, of others. The standard library of Rust is in a file of its own.
 
 ";
 
-/// Lists all parts with their licences, then each licence text once.
+/// Lists all parts with their licences, and then each licence text once.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -49,8 +49,8 @@ pub fn build(parts: &[Part]) -> Result<String> {
             texts.entry(words).or_default().insert(format!("{name} {version}"));
         }
     }
-    // They are sorted by the parts that have them, so that a new version of one crate does not move
-    // the other texts.
+    // The texts are sorted by the parts to which they belong, so that a new version of one crate
+    // does not move the other texts.
     let mut by_owner: Vec<(Vec<String>, String)> = texts
         .into_iter()
         .map(|(words, owners)| (owners.into_iter().collect(), words))

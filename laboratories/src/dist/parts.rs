@@ -1,4 +1,5 @@
-//! Lists the parts of a program: the linked crates and the other components, each with its licence.
+//! Lists the parts of a program, which are the linked crates and the other components. Each has its
+//! licence.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -7,27 +8,27 @@ use std::path::{Path, PathBuf};
 use xtask::process::{self, cargo};
 use xtask::tree;
 
-/// A part of a program.
+/// A third-party part of a program.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Name of the part.
     pub name: String,
     /// Version of the part.
     pub version: String,
-    /// Its licence as an SPDX expression.
+    /// Licence of the part, as an SPDX expression.
     pub license: String,
-    /// Location of its sources.
+    /// Location of the part's sources.
     pub source: String,
-    /// SHA-256 digest of its package in the registry. Only for crates.
+    /// SHA-256 digest of the part's package in the registry. `None` for parts that are not crates.
     pub sha256: Option<String>,
-    /// Names and versions of its dependencies.
+    /// Names and versions of the part's dependencies.
     pub uses: Vec<(String, String)>,
-    /// Local folder of its files, which is searched for licences.
+    /// Local folder of the part's files, which is searched for licences.
     pub folder: PathBuf,
 }
 
-/// Components other than crates that are linked or embedded in pages: name, version, licence,
-/// source, and path of the licence.
+/// Components that are not crates, but are linked or embedded in pages. Each has its name, version,
+/// licence and source, and the path of the licence.
 const CARRIED: [[&str; 5]; 3] = [
     [
         "musl",
@@ -98,7 +99,7 @@ struct EdgeKind {
 }
 
 impl Package {
-    /// Returns true if it runs only in the compiler.
+    /// Returns true if the crate is a macro, which runs only in the compiler.
     fn is_macro(&self) -> bool {
         self.targets
             .iter()
@@ -109,7 +110,7 @@ impl Package {
 /// Returns all third-party parts of the program for a target, by name and version.
 ///
 /// # Errors
-/// cargo fails, or a crate names no licence.
+/// cargo fails, or a crate does not state its licence.
 pub fn third_party_parts(target: &str) -> Result<Vec<Part>> {
     let arguments = [
         "metadata",
@@ -156,7 +157,7 @@ fn part(
     Ok(Part {
         name: name.clone(),
         version: version.clone(),
-        // `/` is an older notation.
+        // In an older notation, `/` stands for OR.
         license: license.replace('/', " OR "),
         source: package.repository.clone().unwrap_or(documents),
         sha256: digests.get(&(name.clone(), version.clone())).cloned(),
@@ -165,7 +166,8 @@ fn part(
     })
 }
 
-/// Returns the packages linked into `cassay`, each with the names and versions of its dependencies.
+/// Returns the packages that are linked into `cassay`. Each has the names and versions of its
+/// dependencies.
 fn linked(metadata: &Metadata) -> Vec<(&Package, Vec<(String, String)>)> {
     let packages: BTreeMap<&str, &Package> =
         metadata.packages.iter().map(|package| (package.id.as_str(), package)).collect();

@@ -1,5 +1,5 @@
 //! Packs the program for Fedora, openSUSE and related distributions with rpmbuild, which Debian
-//! also has. If rpmbuild is not installed, this package is omitted, and the output reports that.
+//! also has. If rpmbuild is not installed, this package is omitted, and the output says so.
 
 use super::archive::{Contents, Packed};
 use anyhow::{Context, Result};
@@ -13,10 +13,10 @@ use xtask::process;
 /// Program that builds the package.
 const PROGRAM: &str = "rpmbuild";
 
-/// Files that rpm lists as licences. They are kept if documents are omitted.
+/// Files that rpm lists as licences. They are installed even if documents are omitted.
 const LICENCES: [&str; 3] = ["LICENSE", "third-party.txt", "rust-standard-library.html"];
 
-/// Folders that belong to the system's own packages. This package must not remove them.
+/// Folders that belong to packages of the system. This package must not remove them.
 const FOLDERS_OF_THE_SYSTEM: [&str; 7] = [
     "",
     "bin",
@@ -27,9 +27,9 @@ const FOLDERS_OF_THE_SYSTEM: [&str; 7] = [
     "share/man/man1",
 ];
 
-/// With these settings of rpmbuild, the package depends only on the files and on the version of
-/// rpmbuild. It does not strip, compress or scan files, does not name the machine, and all times
-/// are that of the commit.
+/// Settings of rpmbuild with which the package depends only on the files and on the version of
+/// rpmbuild. rpmbuild then does not strip, compress or scan files, does not name the machine, and
+/// sets all times to that of the commit.
 const MACROS: [&str; 8] = [
     "_buildhost cassay.invalid",
     "use_source_date_epoch_as_buildtime 1",
@@ -41,13 +41,14 @@ const MACROS: [&str; 8] = [
     "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
 ];
 
-/// Returns true if this machine can build the packages.
+/// Returns true if this machine can build rpm packages.
 pub fn is_possible() -> bool {
     process::output(PROGRAM, &["--version"]).is_ok()
 }
 
-/// Returns name and bytes of the package of the program `number`. All files have the same time, in
-/// seconds since 1970. It makes the package in a folder, which is removed before and afterwards.
+/// Returns the name and the bytes of the package of version `number` of the program. All files have
+/// the same time, in seconds since 1970. The package is made in a folder, which is removed before
+/// and afterwards.
 ///
 /// # Errors
 /// rpmbuild fails.
@@ -88,7 +89,7 @@ pub fn build(
     Ok((name, bytes))
 }
 
-/// Moves each file to its path on Fedora, where licences are in a separate folder.
+/// Moves each file to its path on Fedora, which has a separate folder for licences.
 fn placed(contents: &Contents) -> Result<Contents> {
     let mut placed = contents.clone();
     for name in LICENCES {
@@ -124,7 +125,7 @@ fn spec(placed: &Contents, number: &str) -> String {
     text
 }
 
-/// Returns the folders that the package owns, because no other package does.
+/// Returns the folders that the package owns because no other package owns them.
 fn own_folders(placed: &Contents) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     for path in placed.keys() {

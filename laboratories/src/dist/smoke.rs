@@ -1,5 +1,5 @@
-//! Tests a built program. It must print its version, plan a study, run a study on the null target,
-//! measure operations and write a page.
+//! Tests a program that was built. The program must print its version, plan a study, run a study on
+//! the null target, measure operations and write a page.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -17,7 +17,7 @@ procedure: {sweep: {threads: [2]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// A program and the command that runs it on this machine.
+/// A program, and the command that runs it on this machine.
 pub struct Runner {
     one: Architecture,
     words: Vec<String>,
@@ -25,11 +25,11 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Returns the runner of the program for `one`. A folder next to the program is for its output,
-    /// and is empty at first.
+    /// Returns the runner of the program for `one`. A folder next to the program is for the
+    /// program's output. It is empty at first.
     ///
     /// # Errors
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     pub fn new(one: Architecture, program: &Path) -> Result<Runner> {
         let folder = program.with_file_name("tried");
         if folder.exists() {
@@ -41,12 +41,12 @@ impl Runner {
         Ok(Runner { one, words, folder })
     }
 
-    /// Returns the folder for its output.
+    /// Returns the folder for the program's output.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns its stdout.
+    /// Runs the program. Returns its stdout.
     ///
     /// # Errors
     /// The program does not exit with 0.
@@ -63,10 +63,10 @@ impl Runner {
         )
     }
 
-    /// Returns its version and commit as in records, `0.1.0+1a2b3c4d5e6f`.
+    /// Returns the version and commit of the program in the form of records, `0.1.0+1a2b3c4d5e6f`.
     ///
     /// # Errors
-    /// The program does not start, or is for another target.
+    /// The program does not start, or was built for another target.
     pub fn version(&self) -> Result<String> {
         let said = self.output(&["--version"])?;
         let target = self.one.target();
@@ -95,7 +95,7 @@ pub fn run(runner: &Runner) -> Result<()> {
     let plan = runner.output(&["plan", &study])?;
     ensure!(plan.contains("smoke"), "its plan is {plan:?}");
     let (program, words) = runner.line(&["run", &study, "--out", &out]);
-    // On a busy machine, a run is invalid, which is not a defect of the program.
+    // A run on a busy machine may be invalid, which is not a defect of the program.
     let (said, _) = process::read_output(program, &words, &[], false)?;
     let measured = measured(&results.join("smoke")).with_context(|| format!("it said:\n{said}"))?;
     ensure!(measured > 0, "it measured no operation:\n{said}");

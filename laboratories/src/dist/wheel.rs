@@ -1,5 +1,5 @@
-//! Packs the program as a Python wheel. `pip install`, `pipx` and `uv tool` install it on the path,
-//! and its other files in `share` of the environment.
+//! Packs the program as a Python wheel. `pip install`, `pipx` and `uv tool` install the program on
+//! the path, and the other files in `share` of the environment.
 
 use super::archive::{Contents, Packed};
 use anyhow::{Context, Result};
@@ -13,10 +13,10 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 /// Platform tags. A static program runs on every Linux, with musl or glibc. 2.17 is the oldest
-/// glibc with its own tag, and its name is known to old versions of pip.
+/// glibc that has a tag, and old versions of pip know its name.
 const SYSTEMS: [&str; 3] = ["manylinux_2_17", "manylinux2014", "musllinux_1_1"];
 
-/// Returns name and bytes of the wheel of the program `number`.
+/// Returns the name and the bytes of the wheel of version `number` of the program.
 ///
 /// # Errors
 /// The wheel cannot be written.
@@ -38,8 +38,8 @@ pub fn build(contents: &Contents, number: &str, one: Architecture) -> Result<(St
     Ok((name, zipped(&files)?))
 }
 
-/// Moves each file to its path in a wheel. Programs are scripts, and the others are data below the
-/// environment.
+/// Moves each file to its path in a wheel. The program becomes a script, and the other files are
+/// data in the environment.
 fn placed(contents: &Contents, number: &str) -> Vec<(String, Packed)> {
     let data = format!("cassay-{number}.data");
     let place = |(path, file): (&String, &Packed)| {
@@ -79,7 +79,7 @@ fn tags(systems: &[String]) -> String {
     text
 }
 
-/// Lists digest and size of every file, and names the list itself without them.
+/// Lists the digest and the size of every file. The list itself is named without them.
 fn record(files: &[(String, Packed)], own: &str) -> String {
     let mut text = String::new();
     for (path, file) in files {
@@ -93,7 +93,7 @@ fn record(files: &[(String, Packed)], own: &str) -> String {
 fn zipped(files: &[(String, Packed)]) -> Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, file) in files {
-        // Without a time, the files have a date in 1980, so the bytes do not depend on the time of
+        // Without a time, the files have a date in 1980. So the bytes do not depend on the time of
         // packing.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)

@@ -10,15 +10,16 @@ use xtask::process;
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// Maximum number of console lines in an error.
+/// Maximum number of console lines that an error contains.
 const LINES_TOLD: usize = 25;
 
-/// A QEMU process that ends when this value is dropped or this process ends, even if killed.
+/// A QEMU process. It ends when this value is dropped or this process ends, even if this process is
+/// killed.
 struct Guest(Child);
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // This fails if the process has already ended, which is harmless.
+        // This fails if the process has already ended, which does no harm.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -27,8 +28,8 @@ impl Drop for Guest {
 /// Runs a guest until it ends.
 ///
 /// # Errors
-/// QEMU refuses, or the guest does not end in time. The error includes the last lines of its
-/// console.
+/// QEMU refuses its arguments, or the guest does not end in time. The error includes the last lines
+/// of the guest's console.
 pub fn run(arguments: &[String], folder: &Path, limit_s: u64) -> Result<()> {
     let told = folder.join("qemu.log");
     let mut words = vec!["--pdeathsig", "KILL", QEMU];

@@ -1,12 +1,13 @@
-//! Writes the archive that the kernel unpacks as its first file system. It is a cpio in the format
-//! newc, as in Documentation/driver-api/early-userspace/buffer-format.rst. All functions are pure.
+//! Writes the archive that the kernel unpacks as its first file system. It is a cpio archive in the
+//! format newc, which is described in Documentation/driver-api/early-userspace/buffer-format.rst.
+//! All functions are pure.
 
 use std::collections::BTreeSet;
 
 const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 
-/// An unfinished archive. All its files are executable.
+/// An archive that is being written. All its files are executable.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -15,7 +16,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Adds a file with its parent folders. `path` has no `/` at its start.
+    /// Adds a file with its parent folders. `path` must not begin with `/`.
     pub fn file(&mut self, path: &str, content: &[u8]) {
         for (end, _) in path.match_indices('/') {
             self.folder(&path[..end]);
@@ -23,14 +24,14 @@ impl Archive {
         self.entry(path, PROGRAM, content);
     }
 
-    /// Adds a folder. Its parents must already exist.
+    /// Adds a folder. Its parent folders must already exist.
     pub fn folder(&mut self, path: &str) {
         if self.folders.insert(path.to_owned()) {
             self.entry(path, FOLDER, &[]);
         }
     }
 
-    /// Returns the whole archive.
+    /// Completes the archive and returns it.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
         self.bytes
@@ -40,7 +41,7 @@ impl Archive {
         self.count += 1;
         let (size, name) = (content.len() as u32, path.len() as u32 + 1);
         // The fields are inode, mode, user, group, links, time, size, device (2), special file (2),
-        // name, sum.
+        // name and sum.
         let fields = [self.count, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, name, 0];
         self.bytes.extend(b"070701");
         for field in fields {
@@ -53,7 +54,8 @@ impl Archive {
         self.pad();
     }
 
-    /// Pads to a multiple of 4, since headers and contents start at multiples of 4.
+    /// Pads the archive to a multiple of 4 bytes, since headers and contents must start at such a
+    /// multiple.
     fn pad(&mut self) {
         let length = self.bytes.len().next_multiple_of(4);
         self.bytes.resize(length, 0);

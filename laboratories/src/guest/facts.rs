@@ -1,5 +1,5 @@
-//! Compares the configuration of QEMU with the machine that cassay's reader saw, in the same terms.
-//! All functions are pure.
+//! Compares the configuration of QEMU with the machine that cassay's reader saw. Both are described
+//! in the same terms. All functions are pure.
 
 use super::shape::{Numbers, Shape, list};
 use anyhow::{Context, Result};
@@ -7,13 +7,13 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// Memory that may be missing on a node, because of the kernel itself, its tables and the
-/// initramfs.
+/// Memory that may be missing on a node in MiB, because the kernel, its tables and the initramfs
+/// use it.
 const KERNEL_MIB: u64 = 96;
 
 const MIB: u64 = 1 << 20;
 
-/// A machine in OS numbers. Sets of CPUs are ordered by their first CPU.
+/// A machine in terms of OS numbers. Sets of CPUs are ordered by their first CPU.
 #[derive(PartialEq, Debug)]
 pub struct Facts {
     packages: Vec<Numbers>,
@@ -29,7 +29,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns the facts that a reader should see, confined to a node or unconfined.
+    /// Returns the facts that a reader should find, either confined to a node or not confined.
     pub fn expected(shape: &Shape, confined_to: Option<u32>) -> Facts {
         let dies = shape.parts(shape.sockets * shape.dies);
         let packages = shape.parts(shape.sockets);
@@ -65,7 +65,7 @@ impl Facts {
         }
     }
 
-    /// Returns the same facts, with the allowed nodes of `other`.
+    /// Returns the same facts, but with the allowed nodes of `other`.
     pub fn with_nodes_of(self, other: &Facts) -> Facts {
         Facts {
             allowed_nodes: other.allowed_nodes.clone(),
@@ -136,7 +136,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Returns the differences in sentences.
+    /// Returns the differences to `seen` as sentences.
     pub fn differences(&self, seen: &Facts) -> Vec<String> {
         let mut all = Vec::new();
         let mut compare = |what: &str, asked: String, seen: String| {
@@ -171,7 +171,7 @@ impl Facts {
     }
 }
 
-/// Returns the faults in the memory of nodes, in sentences. The kernel keeps some memory for
+/// Returns the differences in the memory of nodes as sentences. The kernel uses some of the memory
 /// itself.
 pub fn memory_differences(shape: &Shape, said: &Value) -> Result<Vec<String>> {
     let mut all = Vec::new();
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(list(&interleaved.nodes[&1]), "2-3,6-7");
     }
 
-    /// Returns the program's output for a machine with two cores, each in its own node.
+    /// Returns the program's output for a machine with two cores, each in a separate node.
     fn output() -> Value {
         json!([{"host": "this machine", "machine": {
             "packages": [{"os": 0, "cores": [0, 1]}],

@@ -1,5 +1,5 @@
-//! Builds the first file system of a guest: busybox, init, the steps, and the programs with their
-//! libraries.
+//! Builds the first file system of a guest. It contains busybox, init, the steps, and the programs
+//! with their libraries.
 
 use super::cpio::Archive;
 use super::parts::Parts;
@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use xtask::process;
 
-/// Content that all guests of one call share.
+/// Files that all guests of one call share.
 pub struct Content {
-    /// Path without `/` at its start, and bytes.
+    /// Path of each file, without `/` at its start, and its bytes.
     files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Content {
-    /// Reads the programs without their debug information, which is two thirds of their size. A
+    /// Reads the programs without their debug information. It is two thirds of their size, and a
     /// guest has little memory.
     pub fn read(parts: &Parts, cassay: &Path, others: &[Program], work: &Path) -> Result<Content> {
         let mut content = Content {
@@ -32,7 +32,7 @@ impl Content {
         for (name, path) in ours.into_iter().chain(others) {
             let stripped = work.join("stripped");
             let words = ["--strip-debug", "-o", text(&stripped)?, text(path)?];
-            // If strip is missing, or the program is a script, it is used unchanged.
+            // If `strip` is missing, or the program is a script, the program is used unchanged.
             let is_stripped = process::output("strip", &words).is_ok();
             let taken = if is_stripped { &stripped } else { path };
             content.add(&format!("programs/{name}"), taken)?;
@@ -50,7 +50,7 @@ impl Content {
         Ok(())
     }
 
-    /// Returns the archive with these steps.
+    /// Returns the archive for a guest with these steps.
     pub fn archive(&self, steps: &[Step]) -> Vec<u8> {
         let mut archive = Archive::default();
         for folder in ["dev", "proc", "sys", "tmp", "root", "modules"] {

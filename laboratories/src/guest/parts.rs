@@ -1,6 +1,6 @@
-//! Provides the parts of a guest: QEMU, a kernel and busybox. On Debian they come from its
-//! packages: kernel and busybox are unpacked below `target/`, QEMU is installed. On other systems,
-//! the error names the missing parts.
+//! Provides the components that a guest requires: QEMU, a kernel and busybox. On Debian they come
+//! from its packages. The kernel and busybox are unpacked below `target/`, and QEMU is installed.
+//! On other systems, the error names the missing components.
 
 use crate::apt;
 use anyhow::{Context, Result, ensure};
@@ -10,13 +10,13 @@ use xtask::process;
 pub const QEMU: &str = "qemu-system-x86_64";
 
 /// Debian's kernel for virtual machines. It has 27 MB, with a serial console and NUMA built in. The
-/// package is a metapackage of the newest kernel.
+/// name is that of a metapackage for the newest kernel.
 const KERNEL: &str = "linux-image-cloud-amd64";
 
 const BUSYBOX: &str = "busybox-static";
 
-/// Kernel modules that emulated hosts need and that Debian does not build in, each after its
-/// dependencies.
+/// Kernel modules that emulated hosts require and that are not built into Debian's kernel. Each
+/// comes after its dependencies.
 const MODULES: [&str; 7] = [
     "/llc.ko",
     "/stp.ko",
@@ -27,16 +27,17 @@ const MODULES: [&str; 7] = [
     "/sch_tbf.ko",
 ];
 
-/// Paths of the parts.
+/// Paths of the components.
 pub struct Parts {
     pub kernel: PathBuf,
-    /// Kernel modules in the order of insertion. Empty if the user gave the kernel.
+    /// Kernel modules in the order in which they are inserted. The list is empty if the user
+    /// provides the kernel.
     pub modules: Vec<PathBuf>,
     pub busybox: PathBuf,
 }
 
 impl Parts {
-    /// Returns the parts that the user gave, and downloads the others once from Debian.
+    /// Returns the components that the user provides. The others are downloaded once from Debian.
     pub fn ready(folder: &Path, kernel: Option<&Path>, busybox: Option<&Path>) -> Result<Parts> {
         ensure!(
             std::env::consts::ARCH == "x86_64",
@@ -73,7 +74,7 @@ impl Parts {
     }
 }
 
-/// Checks for QEMU, and installs it on Debian as root.
+/// Checks for QEMU. On Debian, installs it if the user is root.
 fn qemu() -> Result<()> {
     if process::output(QEMU, &["--version"]).is_ok() {
         return Ok(());
@@ -85,8 +86,8 @@ fn qemu() -> Result<()> {
     )
 }
 
-/// Downloads a package and copies files from it. Each entry is a part of the file's path, and the
-/// destination.
+/// Downloads a package and copies files from it. Each entry of `files` is a part of the file's
+/// path, and the destination.
 fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     let packed = folder.join(package);
     if packed.exists() {
@@ -94,7 +95,7 @@ fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     }
     std::fs::create_dir_all(&packed).context("make the folder of the parts")?;
     println!("downloading {package}");
-    // apt-get downloads to its working directory.
+    // apt-get downloads to the current folder.
     let script = "cd \"$1\" && apt-get download -qq \"$2\" && dpkg-deb -x ./*.deb . && \
                   find . -type f";
     let place = packed.to_str().context("the path of the tree is not a UTF-8")?;

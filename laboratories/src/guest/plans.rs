@@ -17,7 +17,7 @@ pub fn cpus(said: &Value) -> Result<Vec<Vec<u32>>> {
     instances.map(|instance| numbers(instance, "cpus")).collect()
 }
 
-/// Returns the faults of the plan for a request, in sentences.
+/// Returns the faults of the plan for a request, as sentences.
 pub fn faults(shape: &Shape, wish: &Wish, said: &Value) -> Result<Vec<String>> {
     let plan = &said["plan"];
     let instances = objects(plan, "instances")?;
@@ -63,7 +63,7 @@ pub fn faults(shape: &Shape, wish: &Wish, said: &Value) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// Returns the online CPUs of each part of this kind, and their nodes.
+/// Returns the online CPUs of each part of this kind, and the nodes of the part.
 fn homes(shape: &Shape, within: Within) -> Vec<(Numbers, Numbers)> {
     let parts = match within {
         Within::Node => shape.nodes_online().map(|node| shape.node_cpus(node)).collect(),
@@ -77,7 +77,7 @@ fn homes(shape: &Shape, within: Within) -> Vec<(Numbers, Numbers)> {
     parts.into_iter().map(|cpus| (nodes(&cpus), cpus)).collect()
 }
 
-/// Checks that memory comes from the nodes of the part, unless these nodes have no memory.
+/// Checks that the memory comes from the nodes of the part, unless these nodes have no memory.
 fn memory_fault(shape: &Shape, instance: &Value, nodes: &Numbers) -> Result<Option<String>> {
     let own: Numbers = numbers(instance, "nodes")?.into_iter().collect();
     if !own.is_subset(nodes) {

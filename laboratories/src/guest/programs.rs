@@ -1,5 +1,5 @@
-//! Builds the programs that a guest runs: cassay, tests of crates that need a real kernel, and a
-//! program from the user. Each comes with its shared libraries.
+//! Builds the programs that a guest runs. They are cassay, tests of crates that require a real
+//! kernel, and a program that the user provides. Each comes with its shared libraries.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -16,7 +16,7 @@ const TESTS: [Test; 2] = [
     Test {
         package: "agent",
         target: &["--test", "it"],
-        // One test runs at a time, since emulated CPUs take turns.
+        // Only one test runs at a time, since emulated CPUs take turns.
         arguments: &["confine::", "nodes::", "--test-threads", "1", "--nocapture"],
     },
 ];
@@ -24,24 +24,25 @@ const TESTS: [Test; 2] = [
 /// A test program of a crate.
 struct Test {
     package: &'static str,
-    /// Target, in cargo's notation: `--lib`, or `--test NAME`.
+    /// Target of the test program, in cargo's notation: `--lib`, or `--test NAME`.
     target: &'static [&'static str],
-    /// Arguments in the guest: names of tests, and options of libtest.
+    /// Arguments of the test program in the guest, which are names of tests and options of libtest.
     arguments: &'static [&'static str],
 }
 
 /// A program with its arguments.
 pub struct Program {
-    /// Its name in the guest.
+    /// Name of the program in the guest.
     pub name: String,
     pub path: PathBuf,
     pub arguments: Vec<String>,
-    /// True if it is a test program of this repository, which prints the tests that it ran.
+    /// True if the program is a test program of this repository, which prints the tests that it
+    /// ran.
     is_test: bool,
 }
 
 impl Program {
-    /// Returns a program that the user built.
+    /// Returns a program that the user provides.
     pub fn given(path: &Path, arguments: &[String]) -> Result<Program> {
         let name = path
             .file_name()
@@ -56,8 +57,8 @@ impl Program {
     }
 
     /// Returns the problems in the output of a program that exited with 0. libtest exits with 0
-    /// even if no test has the given name, for example after a rename. A skipped test prints a line
-    /// with `SKIPPED`.
+    /// even if there is no test with the given name, for example after a test was renamed. A
+    /// skipped test prints a line with `SKIPPED`.
     pub fn faults(&self, said: &str) -> Vec<String> {
         let skipped = said.lines().filter_map(|line| line.split_once("SKIPPED "));
         let mut faults: Vec<String> = skipped.map(|(_, what)| format!("skipped: {what}")).collect();
@@ -93,7 +94,7 @@ pub fn cassay() -> Result<PathBuf> {
     Ok(xtask::target().join("launch/cassay"))
 }
 
-/// Builds the tests of the table.
+/// Builds the tests in the table.
 pub fn tests() -> Result<Vec<Program>> {
     let build = |test: &Test| {
         let words = [
@@ -119,7 +120,7 @@ pub fn tests() -> Result<Vec<Program>> {
     TESTS.iter().map(build).collect()
 }
 
-/// Returns the test program in cargo's messages.
+/// Returns the path of the test program in cargo's messages.
 fn executable(messages: &str) -> Option<PathBuf> {
     let messages = messages.lines().rev();
     let mut messages = messages.filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -172,7 +173,7 @@ mod tests {
         assert_eq!(executable("{\"executable\":null}\n"), None);
     }
 
-    /// A renamed test no longer ran in any guest, and all guests still passed.
+    /// After a test was renamed, it once no longer ran in any guest, and all guests still passed.
     #[test]
     fn a_test_program_without_the_requested_tests_is_an_error() {
         let words = ["confine::", "nodes::", "--nocapture"].map(str::to_owned);

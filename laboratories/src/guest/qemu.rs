@@ -1,17 +1,18 @@
-//! Writes the arguments with which QEMU emulates a shape. All functions are pure.
+//! Builds the arguments with which QEMU emulates a shape. All functions are pure.
 
 use super::shape::Shape;
 use std::path::Path;
 
-/// Serial lines of a guest, each with a file on this machine. They contain the output of the kernel
-/// and the stderr of programs, the output of the steps, and the files that the guest packed.
+/// Serial lines of a guest. Each is written to a file on this machine. The first file contains the
+/// output of the kernel and the stderr of programs. The second contains the output of the steps,
+/// and the third the files that the guest packed.
 pub const LINES: [&str; 3] = ["console.log", "steps.txt", "files.tar.gz"];
 
-/// Returns the arguments for a guest of this shape, with its files in `folder`.
+/// Returns the arguments for a guest of this shape. The files of the guest are in `folder`.
 pub fn arguments(shape: &Shape, kernel: &Path, folder: &Path) -> Vec<String> {
     let mut words = vec!["-nodefaults -no-user-config -display none -no-reboot".to_owned()];
     // One thread of the host runs all CPUs in turn. On 2 cores, this takes two thirds of the time
-    // of one thread per CPU.
+    // that one thread per CPU takes.
     words.push("-accel tcg,thread=single".to_owned());
     let hmat = if shape.has_side_caches() {
         ",hmat=on"
@@ -57,8 +58,8 @@ pub fn arguments(shape: &Shape, kernel: &Path, folder: &Path) -> Vec<String> {
     words
 }
 
-/// All features that QEMU can emulate, for a CPU of Intel. QEMU emulates no threads for CPUs of
-/// AMD, and reports their L3 groups to Linux differently from its configuration.
+/// A CPU of Intel with all features that QEMU can emulate. For CPUs of AMD, QEMU does not emulate
+/// threads, and the L3 groups that Linux sees differ from QEMU's configuration.
 const CPU: &str = "max,vendor=GenuineIntel,family=6,model=106,stepping=6";
 
 fn nodes(shape: &Shape) -> Vec<String> {
@@ -81,7 +82,7 @@ fn nodes(shape: &Shape) -> Vec<String> {
         for core in node.cores {
             let (die, core) = (core / shape.cores, core % shape.cores);
             let (socket, die) = (die / shape.dies, die % shape.dies);
-            // QEMU refuses the number of a die if there is only one.
+            // QEMU refuses the number of a die if there is only one die.
             let die = match shape.dies {
                 1 => String::new(),
                 _ => format!(",die-id={die}"),
@@ -104,7 +105,8 @@ fn distances(shape: &Shape) -> Vec<String> {
     words
 }
 
-/// Returns latency and bandwidth between all nodes, which QEMU requires for a cache.
+/// Returns the latency and the bandwidth between all nodes. QEMU requires them if there is a
+/// memory-side cache.
 fn attributes(shape: &Shape) -> Vec<String> {
     let mut words = Vec::new();
     for (from, row) in shape.distances.iter().enumerate() {

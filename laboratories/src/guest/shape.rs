@@ -1,50 +1,53 @@
-//! The shapes of guests: the configuration of QEMU, the changes in the running guest, and the plans
-//! made on it. To add a guest, add a row to [`SHAPES`].
+//! The shapes of guests. A shape has the configuration of QEMU, the changes in the running guest,
+//! and the plans that are made on it. To add a guest, add a row to [`SHAPES`].
 
 use std::collections::BTreeSet;
 
 /// OS numbers.
 pub type Numbers = BTreeSet<u32>;
 
-/// A guest. Cores are numbered through the machine, in the order of sockets and dies. Threads of a
-/// core have neighbouring numbers, as in QEMU.
+/// A guest. Cores are numbered throughout the machine, in the order of sockets and dies. Threads of
+/// a core have neighbouring numbers, as in QEMU.
 pub struct Shape {
     pub name: &'static str,
-    /// The property that the shape tests.
+    /// The property that this shape tests.
     pub about: &'static str,
     pub sockets: u32,
-    /// Dies of each socket.
+    /// Number of dies of each socket.
     pub dies: u32,
-    /// Cores of each die.
+    /// Number of cores of each die.
     pub cores: u32,
-    /// Threads of each core.
+    /// Number of threads of each core.
     pub threads: u32,
-    /// Nodes from 0, in the order of their cores, with those without cores last. Linux numbers
-    /// nodes in the order in which the firmware first names them. With a single node, the firmware
-    /// names none.
+    /// Nodes, numbered from 0 in the order of their cores. Nodes without cores come last. Linux
+    /// numbers nodes in the order in which the firmware first names them. If there is only one
+    /// node, the firmware does not name any.
     pub nodes: &'static [Node],
-    /// `[from][to]`. If empty, the firmware states no distances.
+    /// Distances, indexed by `[from][to]`. If the list is empty, the firmware does not state
+    /// distances.
     pub distances: &'static [&'static [u32]],
-    /// First core that can be plugged in but is absent.
+    /// The first core that is absent but could be plugged in. `None` if all cores are present.
     pub absent_from: Option<u32>,
     /// CPUs that are switched off in the running guest.
     pub offline: &'static [u32],
     /// Nodes that are not online, because they have neither memory nor a present CPU.
     pub gone_nodes: &'static [u32],
     pub cgroup: Cgroup,
-    /// Node to which a control group is confined, as seen from inside the group.
+    /// Node to which a control group is confined. The machine is also read from inside this group.
     pub confined_to: u32,
     pub wishes: &'static [Wish],
-    /// The same machine in hwloc's notation, if it can express it. Plans for both must be equal.
+    /// The same machine in hwloc's notation, if this notation can express it. Plans for both must
+    /// be equal.
     pub synthetic: Option<&'static str>,
 }
 
 /// A NUMA node.
 pub struct Node {
     pub cores: &'static [u32],
-    /// Memory, MiB. 0 if the node has none.
+    /// Memory of the node in MiB. 0 if the node has no memory.
     pub memory_mib: u64,
-    /// Cache in front of its memory, MiB. 0 if there is none. With a cache, the guest gets an HMAT.
+    /// Size of the cache in front of the node's memory in MiB. 0 if there is no cache. With a
+    /// cache, the guest gets an HMAT.
     pub side_cache_mib: u64,
 }
 
@@ -59,7 +62,7 @@ pub enum Cgroup {
 pub struct Wish {
     pub instances: u32,
     pub vcpus: u32,
-    /// Memory of each instance, MiB.
+    /// Memory of each instance, in MiB.
     pub memory_mib: u64,
     /// Boundary that instances must not cross.
     pub within: Within,
@@ -89,7 +92,7 @@ const fn wish(instances: u32, vcpus: u32, memory_mib: u64, within: Within) -> Wi
     }
 }
 
-/// Values that most shapes share.
+/// A shape with the values that most shapes share.
 const PLAIN: Shape = Shape {
     name: "",
     about: "",
@@ -273,7 +276,7 @@ const fn cached(cores: &'static [u32]) -> Node {
 }
 
 impl Shape {
-    /// Returns the number of cores that could be present.
+    /// Returns the number of cores that the machine could have.
     pub fn cores_possible(&self) -> u32 {
         self.sockets * self.dies * self.cores
     }
@@ -283,7 +286,8 @@ impl Shape {
         self.absent_from.unwrap_or_else(|| self.cores_possible())
     }
 
-    /// Returns the online CPUs of these cores, after the guest has switched off some of its CPUs.
+    /// Returns the CPUs of these cores that are online after the guest has switched off some of its
+    /// CPUs.
     pub fn online_of(&self, cores: impl IntoIterator<Item = u32>) -> Numbers {
         let cpus = cores
             .into_iter()
@@ -292,8 +296,8 @@ impl Shape {
         cpus.filter(|cpu| !self.offline.contains(cpu)).collect()
     }
 
-    /// Returns the online CPUs of each of `count` equal parts of all cores. Parts without online
-    /// CPUs are omitted.
+    /// Divides all cores into `count` equal parts. Returns the online CPUs of each part. Parts
+    /// without online CPUs are omitted.
     pub fn parts(&self, count: u32) -> Vec<Numbers> {
         let each = self.cores_possible() / count;
         let parts = (0..count).map(|part| self.online_of(part * each..(part + 1) * each));
@@ -320,7 +324,7 @@ impl Shape {
     }
 }
 
-/// Writes a set in the kernel's format.
+/// Formats a set in the kernel's notation.
 pub fn list(numbers: &Numbers) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &number in numbers {

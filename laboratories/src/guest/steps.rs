@@ -1,5 +1,5 @@
-//! The steps of a guest, as scripts that its init runs in order, and their output. All functions
-//! are pure.
+//! The steps of a guest, which are scripts that its init runs in order, and their output. All
+//! functions are pure.
 //!
 //! To add an executable, add a row to `TESTS` in `programs.rs`, or pass `--program`. It runs after
 //! all steps of cassay. To add a step of cassay, add a line to [`all`] and its check to `guest.rs`.
@@ -27,7 +27,8 @@ fn cassay(name: impl Into<String>, words: &str) -> Step {
     }
 }
 
-/// Returns the steps of a guest of this shape. Plans come before the steps that change the limits.
+/// Returns the steps of a guest of this shape. Plans are made before the steps that change the
+/// limits.
 pub fn all(shape: &Shape) -> Vec<Step> {
     let named = |name: &str, script: String| Step {
         name: name.to_owned(),
@@ -56,7 +57,7 @@ pub fn all(shape: &Shape) -> Vec<Step> {
     steps
 }
 
-/// Returns the step of an additional executable, which is in /programs.
+/// Returns the step that runs an additional executable, which is in /programs.
 pub fn program(name: &str, arguments: &[String]) -> Step {
     let words = shlex::try_join(arguments.iter().map(String::as_str)).expect("no word has a NUL");
     Step {
@@ -65,7 +66,7 @@ pub fn program(name: &str, arguments: &[String]) -> Step {
     }
 }
 
-/// Returns a script that mounts control groups and switches CPUs off.
+/// Returns a script that mounts control groups and switches off CPUs.
 fn setup(shape: &Shape) -> String {
     let mut script = match shape.cgroup {
         Cgroup::V2 => "mount -t cgroup2 cgroup /sys/fs/cgroup\n".to_owned(),
@@ -77,7 +78,7 @@ fn setup(shape: &Shape) -> String {
     script + "for module in /modules/*; do test ! -e $module || insmod $module; done\nuname -r\n"
 }
 
-/// There is a hierarchy for each controller, as in systemd 219 and SysV init.
+/// Mounts a hierarchy for each controller, as systemd 219 and SysV init do.
 const V1: &str = "\
 mount -t tmpfs cgroup /sys/fs/cgroup
 for controllers in cpuset cpu,cpuacct memory blkio; do
@@ -86,7 +87,7 @@ for controllers in cpuset cpu,cpuacct memory blkio; do
 done
 ";
 
-/// Returns the path of the group, and the file that lists its members.
+/// Returns the path of the group, and the name of the file that lists its processes.
 fn group(cgroup: Cgroup) -> (&'static str, &'static str) {
     match cgroup {
         Cgroup::V2 => ("/sys/fs/cgroup/one", "cgroup.procs"),
@@ -103,8 +104,9 @@ fn make_group(group: &str, cpus: &Numbers, node: u32) -> String {
     )
 }
 
-/// Packs the files of /sys and /proc that the reader uses. They are copied first, since files of
-/// /sys are shorter than their stated size. Some of them cannot be read even by root.
+/// Packs the files of /sys and /proc that the reader uses. They are copied first, since the content
+/// of a file in /sys is shorter than its stated size. Some of the files cannot be read even by
+/// root.
 const FILES: &str = "\
 mkdir -p /tmp/files/sys/devices/system /tmp/files/proc/self
 to=/tmp/files/sys/devices/system
@@ -115,7 +117,7 @@ tar -C /tmp/files -czf /dev/ttyS2 sys proc
 rm -r /tmp/files
 ";
 
-/// Output of a step, and its exit code.
+/// Output of a step, and the exit code of the step.
 #[derive(Debug, PartialEq)]
 pub struct Told {
     pub name: String,
@@ -127,7 +129,7 @@ pub struct Told {
 #[derive(Debug, PartialEq)]
 pub struct AllTold {
     pub steps: Vec<Told>,
-    /// Seconds from the kernel's start to the end of the last step.
+    /// Time from the start of the kernel to the end of the last step, in seconds.
     pub up_s: f64,
 }
 

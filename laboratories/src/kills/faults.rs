@@ -1,6 +1,6 @@
-//! Sends kill -9 in the middle of each kind of fault: to a command on a cluster that is kept, to
-//! its guards, to a study and to its agents. The fault must be healed in time, and no resources may
-//! remain.
+//! Sends kill -9 in the middle of each kind of fault. It is sent to a command on a cluster that is
+//! kept, to its guards, to a study, and to the agents of a study. The fault must be healed in time,
+//! and no resources may remain.
 
 use super::{Lab, POLL, REMAINS_S, Seen, Victim, kill_agent, until_nothing_remains};
 use anyhow::{Context, Result, bail, ensure};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use xtask::process;
 
-/// A fault of one kind that lasts until the end of the window, on small hosts.
+/// A study with a fault of one kind that lasts until the end of the window, on small hosts.
 const STUDY: &str = "
 study: kills
 question: What remains of a study that is killed while something is broken?
@@ -24,38 +24,41 @@ window: {warmup: 1s, measure: 4m}
 repeat: {blocks: 1}
 ";
 
-/// Duration of a fault that no remaining process can heal, s. It is longer than other nodes take to
-/// consider a node down.
+/// Duration of a fault that no remaining process can heal, in seconds. It is longer than the time
+/// after which other nodes consider a node down.
 const HELD_S: u64 = 30;
 
-/// Maximum duration of a command, s.
+/// Maximum duration of a command, in seconds.
 const DONE_S: u64 = 180;
 
-/// Maximum time until a fault is observed on a busy machine, including the start of its cluster, s.
+/// Maximum time until a fault is observed on a busy machine, including the start of its cluster, in
+/// seconds.
 const SEEN_S: u64 = 300;
 
-/// A setting, with twice the value that every node has.
+/// A setting, and a value that is twice the value which every node has.
 const SETTING: (&str, &str) = ("hinted_handoff_throttle", "2048KiB");
 
-/// Maximum number of agents of a cluster: those of its hosts and of the switch between them.
+/// Maximum number of agents of a cluster, which are those of its hosts and of the switch between
+/// them.
 const HOSTS: usize = 4;
 
-/// A kind of fault, as in the output of `fault list`.
+/// A kind of fault, as listed by `fault list`.
 struct ListedFault {
     kind: String,
-    /// Object that it breaks: a node, a host, hosts.
+    /// Object that the fault breaks, such as a node, a host or hosts.
     breaks: String,
-    /// Parameters that it accepts.
+    /// Parameters that the fault accepts.
     takes: Vec<String>,
-    /// True if the target supports it.
+    /// True if the target supports the fault.
     present: bool,
-    /// True if it ends as soon as it was observed.
+    /// True if the fault ends as soon as it was observed.
     moment: bool,
-    /// True if it ends when its task is done.
+    /// True if the fault ends when its task is done.
     task: bool,
 }
 
-/// Kills in the middle of faults, of these kinds or of all kinds that this machine supports.
+/// Kills processes in the middle of faults. The faults are of these kinds, or of all kinds that
+/// this machine supports.
 ///
 /// # Errors
 /// Resources remain, or a fault is not healed in time.
@@ -71,8 +74,8 @@ pub fn run(only: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Kills the command and its guards, kind by kind, on one cluster that is kept, and returns the
-/// kinds.
+/// Kills the command and its guards, for one kind after another, on one cluster that is kept.
+/// Returns the kinds.
 fn on_a_kept_cluster(only: &[String]) -> Result<Vec<ListedFault>> {
     let lab = Lab::make("")?;
     let up = ["target", "up", "--hosts", "3", "--heap", "512MiB"];
@@ -129,7 +132,7 @@ fn called(lab: &Lab, arguments: &[&str]) -> Result<String> {
     process::output("env", &words)
 }
 
-/// Runs a command when hosts have their volumes again. Without volumes, commands cannot use a
+/// Runs a command once the hosts have their volumes again. Without volumes, commands cannot use the
 /// cluster.
 fn once_reached(lab: &Lab, arguments: &[&str]) -> Result<String> {
     let mut waited_ms = 0;
@@ -237,7 +240,7 @@ fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Res
     }
 }
 
-/// Returns a file of this name anywhere below a folder.
+/// Returns a file with this name at any depth below a folder.
 fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let mut folders = Vec::new();
@@ -264,7 +267,7 @@ impl ListedFault {
         }
     }
 
-    /// Returns its parameters as keys and values of a study.
+    /// Returns the parameters of the fault as keys and values of a study.
     fn knobs(&self) -> Vec<(&str, &str)> {
         let values = [
             ("loss", "50%"),
@@ -280,7 +283,7 @@ impl ListedFault {
         self.takes.iter().any(|one| one == knob)
     }
 
-    /// Returns it as an item of a study.
+    /// Returns the fault as an item of a study.
     fn item(&self) -> String {
         let mut item = format!("{{at: 1s, kind: {}", self.kind);
         match self.breaks.as_str() {
@@ -303,7 +306,7 @@ impl ListedFault {
         item + "}"
     }
 
-    /// Returns it as arguments of a command.
+    /// Returns the fault as arguments of a command.
     fn arguments(&self) -> Vec<String> {
         let mut words = vec!["fault".to_owned(), "run".to_owned(), self.kind.clone()];
         let place = match self.breaks.as_str() {

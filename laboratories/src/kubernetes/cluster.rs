@@ -1,5 +1,5 @@
-//! The cluster itself: etcd, API server, controllers, scheduler, containerd, one kubelet and the
-//! enforcer of network policies. All use loopback addresses, and one folder for their files. Each
+//! The cluster: etcd, API server, controllers, scheduler, containerd, one kubelet and the enforcer
+//! of network policies. All of them use loopback addresses, and one folder for their files. Each
 //! process ends when this process ends. Mounts, namespaces, filters and processes of pods are
 //! removed afterwards, even if an earlier cluster was killed.
 
@@ -14,20 +14,20 @@ use std::process::Child;
 use std::time::Duration;
 use xtask::process;
 
-/// Folder of the cluster. Its path is short, since it contains sockets.
+/// Folder of the cluster. Its path must be short, since it contains sockets.
 const FOLDER: &str = "/run/cassay-kubernetes";
 
-/// Bridge between pods, and their addresses.
+/// Bridge between pods. The next constant is the network of their addresses.
 const BRIDGE: &str = "cassay-k8s0";
 const SUBNET: &str = "10.89.0.0/24";
 
-/// Name of the node, with which the API server reaches the kubelet.
+/// Name of the node. The API server reaches the kubelet by this name.
 const NODE: &str = "127.0.0.1";
 
-/// Maximum time for a process to become ready, and for the cleanup.
+/// Maximum time until a process is ready, and for the cleanup.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Users with their groups: one with all permissions, and one with the permissions that a test
+/// Users with their groups. One has all permissions, and the other has the permissions that a test
 /// grants.
 const USERS: [(&str, &str); 2] = [("admin", "system:masters"), ("ann", "")];
 
@@ -35,12 +35,12 @@ const USERS: [(&str, &str); 2] = [("admin", "system:masters"), ("ann", "")];
 pub struct Cluster {
     children: Vec<(&'static str, Child)>,
     is_over: bool,
-    /// Prevents a second cluster on this machine.
+    /// Lock that prevents a second cluster on this machine.
     _lock: File,
 }
 
 impl Cluster {
-    /// Starts a cluster from the programs in a folder, with images in archives.
+    /// Starts a cluster from the programs in a folder, with images from archives.
     pub fn start(logs: &Path, programs: &Path, images: &[PathBuf]) -> Result<Cluster> {
         let lock = File::create("/run/cassay-kubernetes.lock").context("make a lock")?;
         ensure!(
@@ -102,12 +102,12 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Returns the path of the kubectl configuration, with contexts `admin` and `ann`.
+    /// Returns the path of kubectl's configuration, which has the contexts `admin` and `ann`.
     pub fn kubeconfig(&self) -> PathBuf {
         Path::new(FOLDER).join("kubeconfig")
     }
 
-    /// Returns the environment variables by which tests find the cluster.
+    /// Returns the environment variables through which tests find the cluster.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
             (
@@ -119,7 +119,7 @@ impl Cluster {
         ]
     }
 
-    /// Stops the cluster, and removes all resources made for pods.
+    /// Stops the cluster, and removes all resources that were created for pods.
     pub fn end(mut self) -> Result<()> {
         self.stop()
     }
@@ -197,7 +197,7 @@ fn free_ports() -> Result<[u16; 4]> {
     Ok(ports)
 }
 
-/// Inserts the cluster's folder before the file name after `=`.
+/// Inserts the path of the cluster's folder before each file name that follows `=`.
 fn in_folder(words: &str) -> String {
     words.replacen('=', &format!("={FOLDER}/"), 1)
 }
@@ -349,7 +349,7 @@ fn bridge() -> serde_json::Value {
 
 /// Returns the configuration of containerd.
 fn containerd() -> String {
-    // runc fails if it is not permitted to lower the OOM score.
+    // runc fails if it does not have the permission to lower the OOM score.
     format!(
         "version = 2\nroot = \"{FOLDER}/containerd\"\nstate = \"{FOLDER}/state\"\n\
          [grpc]\naddress = \"{FOLDER}/containerd.sock\"\n\
@@ -378,21 +378,22 @@ fn ctr(words: &[&str]) -> Result<String> {
 /// Ends the containers of pods, if containerd still runs.
 fn end_containers() {
     for container in ctr(&["containers", "list", "-q"]).unwrap_or_default().lines() {
-        // A container that cannot be deleted here ends with its shim.
+        // If a container cannot be deleted here, it ends together with its shim.
         let _ = ctr(&["tasks", "delete", "--force", container]);
         let _ = ctr(&["containers", "delete", container]);
     }
 }
 
-/// Removes the remains of a cluster: containerd's shims, mounts, names of network namespaces, the
-/// bridge, rules of the packet filter, and the folder.
+/// Removes everything that a cluster may have left: containerd's shims, mounts, names of network
+/// namespaces, the bridge, rules of the packet filter, and the folder.
 fn clear() -> Result<()> {
     // Removes only the chains of network policies and the sets that they use.
     let unfiltered = "iptables-save -t filter | grep -v 'KUBE-\\(ROUTER\\|POD-FW\\|NWPLCY\\)' | \
                       iptables-restore -T filter; for set in $(ipset list -n | grep '^KUBE-'); do \
                       ipset destroy $set; done";
     process::output("sh", &["-c", unfiltered])?;
-    // Kills only the shims of this containerd, whose socket is among their arguments.
+    // Kills only the shims of this containerd. They are recognized by its socket, which is among
+    // their arguments.
     let _ = process::output(
         "pkill",
         &["-KILL", "-f", &format!("^.*shim.* -address {FOLDER}/")],

@@ -1,5 +1,5 @@
-//! Builds the images for the test pods from files of this machine: busybox with the libraries that
-//! cassay needs, and the same with this machine's Java.
+//! Builds the images for the test pods from files of this machine. One image contains busybox with
+//! the libraries that cassay requires. Another also contains this machine's Java.
 
 use crate::dist;
 use anyhow::{Context, Result, bail};
@@ -8,22 +8,23 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use xtask::process;
 
-/// The image that holds a pod's namespaces.
+/// Name of the image that keeps a pod's namespaces open.
 pub const PAUSE: &str = "cassay.test/pause:1";
 
-/// Image with a shell.
+/// Name of the image with a shell.
 pub const SHELL: &str = "cassay.test/shell:1";
 
-/// The same image with Java.
+/// Name of the image with a shell and Java.
 pub const JAVA: &str = "cassay.test/java:1";
 
-/// Builds the archives of the images again, which takes a short time.
+/// Builds the archives of the images. They are built anew each time, which takes a short time.
 pub fn images(folder: &Path) -> Result<Vec<PathBuf>> {
     let pause = folder.join(format!("bin-{}", super::build::VERSION)).join("pause");
     let mut layer = Layer::new();
     layer.file(&pause, "pause")?;
     let pause = layer.image(&folder.join("pause.tar"), PAUSE, json!(["/pause"]))?;
-    // The program that was built with the tests. A separate build would have other features.
+    // This is the program that was built with the tests. A separate build would have other
+    // features.
     let program = xtask::target().join("debug/cassay");
     let mut shell = Layer::with_shell(&program)?;
     shell.folder("tmp", 0o1777)?;
@@ -35,7 +36,7 @@ pub fn images(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(vec![pause, shell, java])
 }
 
-/// Returns the home of this machine's Java.
+/// Returns the home folder of this machine's Java.
 fn java_home() -> Result<PathBuf> {
     let said = process::stderr("java", &["-XshowSettings:properties", "-version"], &[])?;
     let home = said.lines().find_map(|line| line.trim().strip_prefix("java.home = "));
@@ -65,7 +66,7 @@ fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(paths.map(PathBuf::from).collect())
 }
 
-/// Returns the path within an image.
+/// Returns the path of a file within an image.
 fn within(path: &Path) -> &str {
     path.to_str().unwrap_or_default().trim_start_matches('/')
 }
@@ -78,7 +79,7 @@ impl Layer {
         Layer(tar::Builder::new(Vec::new()))
     }
 
-    /// Returns a layer with busybox, and the system libraries that cassay needs.
+    /// Returns a layer with busybox, and with the system libraries that cassay requires.
     fn with_shell(program: &Path) -> Result<Layer> {
         let mut layer = Layer::new();
         layer.file(Path::new("/bin/busybox"), "bin/busybox")?;
@@ -152,7 +153,7 @@ impl Layer {
         Ok(self.0.append_data(&mut header, name, std::io::empty())?)
     }
 
-    /// Writes it as an image archive in Docker's format, which containerd reads.
+    /// Writes the layer as an image archive in Docker's format, which containerd reads.
     fn image(self, path: &Path, name: &str, entry: serde_json::Value) -> Result<PathBuf> {
         let layer = self.0.into_inner().context("end a layer")?;
         let config = json!({

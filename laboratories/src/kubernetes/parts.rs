@@ -6,7 +6,8 @@ use anyhow::{Result, bail};
 use std::path::Path;
 use xtask::process;
 
-/// Programs and files that exist if a package is installed, with the name of the Debian package.
+/// Programs and files by which an installed package is recognized, each with the name of the Debian
+/// package.
 const PARTS: [(&str, &str); 8] = [
     ("/usr/bin/containerd", "containerd"),
     ("/usr/sbin/runc", "runc"),
@@ -18,7 +19,8 @@ const PARTS: [(&str, &str); 8] = [
     ("/usr/bin/gcc", "gcc"),
 ];
 
-/// Checks for the required programs. Debian has no suitable versions of Go and kubectl.
+/// Checks for the required programs. Go and kubectl must be installed by the user, since Debian
+/// does not have suitable versions.
 pub fn ready() -> Result<()> {
     for (program, words) in [
         ("go", &["version"][..]),

@@ -1,19 +1,19 @@
-//! Downloads the peers and builds the programs of cassay. It does not write into the tree, and
-//! keeps existing downloads.
+//! Downloads the peers and builds the programs of cassay. The tree is not changed, and existing
+//! downloads are kept.
 
 use super::Places;
 use super::tools::Tool;
 use anyhow::{Context, Result, ensure};
 use xtask::{process, tree};
 
-/// Version of latte, from its crate.
+/// Version of latte's crate.
 pub const LATTE: &str = "0.29.0";
-/// Version of ScyllaDB's latte, a tag of its repository.
+/// Version of ScyllaDB's latte, which is a tag of its repository.
 pub const LATTE_SCYLLA: &str = "0.49.0-scylladb";
 /// Repository of ScyllaDB's latte.
 const LATTE_SCYLLA_REPOSITORY: &str = "https://github.com/scylladb/latte";
-/// Version of the Cassandra whose stress tool runs. It is the last of the 3.x line, because later
-/// versions are not faster.
+/// Version of the Cassandra release whose stress tool runs. It is the last of the 3.x line, because
+/// later versions are not faster.
 pub const CASSANDRA_STRESS: &str = "3.11.4";
 
 /// Installs or builds each of `tools`, and the server against which they run.
@@ -22,7 +22,7 @@ pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
         .with_context(|| format!("create {}", places.peers.display()))?;
     for tool in tools {
         match tool {
-            // cassandra-stress writes cassay's rows on a real Cassandra.
+            // On a real Cassandra, cassandra-stress writes the rows that cassay reads.
             Tool::Cassay | Tool::CassayBatched => cassandra_stress(places)?,
             Tool::CassayLatteTable => latte(places)?,
             Tool::Latte => latte(places)?,
@@ -33,12 +33,12 @@ pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
     let release = ["build", "--release", "--locked", "--package"];
     let server = ["null_server", "--example", "null"];
     process::run(&process::cargo(), &[&release[..], &server].concat())?;
-    // cassay also starts the real Cassandra, regardless of the measured tools.
+    // cassay also starts the real Cassandra, regardless of the tools that are measured.
     process::run(&process::cargo(), &[&release[..], &["cassay"]].concat())
 }
 
 /// Returns the path of a program that [`all`] has built with the profile `release`. The launcher's
-/// profile builds faster and may give a slower program.
+/// profile builds faster, but the program may be slower.
 pub fn built(program: &str) -> String {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     path(tree::root().join(target).join("release").join(program))
@@ -56,14 +56,15 @@ fn latte(places: &Places) -> Result<()> {
     )
 }
 
-/// Installs ScyllaDB's latte. No registry has its crate.
+/// Installs ScyllaDB's latte from its repository, since no registry has its crate.
 fn latte_scylla(places: &Places) -> Result<()> {
     let root = places.peers.join("scylla");
     if root.join("bin/latte").is_file() {
         return Ok(());
     }
     let root = path(root);
-    // cargo does not read the settings of the repository, which the timers of the program need.
+    // The timers of the program require these settings, which are in its repository. cargo does not
+    // read the settings there.
     let flags = [("RUSTFLAGS", "--cfg tokio_unstable".to_owned())];
     let of_tag = [
         "install",

@@ -1,5 +1,5 @@
-//! Observes a run from outside. It reads the server's count of requests, and the client's processor
-//! time and memory from /proc, all by the same clock.
+//! Observes a run from outside. It reads the number of requests from the server, and the client's
+//! processor time and memory from /proc. All readings use the same clock.
 
 use super::install::built;
 use super::rates;
@@ -15,9 +15,10 @@ use xtask::process;
 const PERIOD: Duration = Duration::from_millis(100);
 /// Linux counts processor time in hundredths of a second for all programs (USER_HZ).
 const TICKS_PER_S: f64 = 100.0;
-/// Port of the null target during the benchmark. It differs from Cassandra's, so that both can run.
+/// Port of the null target during the benchmark. It differs from Cassandra's port, so that both can
+/// run.
 const NULL_PORT: u16 = 19_042;
-/// Time limit for the null target to listen.
+/// Time limit for the null target to start listening.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// Returns the current time.
@@ -46,16 +47,16 @@ fn command(program: &str) -> Command {
     Command::new(program)
 }
 
-/// A server for the tools. If it was started here, it is stopped when dropped.
+/// A server for the tools. If it was started here, it is stopped when this value is dropped.
 pub struct Server {
     address: SocketAddr,
     started: Started,
 }
 
 enum Started {
-    /// Started by another user.
+    /// The server was already running.
     Attached,
-    /// Started through `cassay target up`.
+    /// The server was started by `cassay target up`.
     Cassandra,
     Null {
         child: Child,
@@ -63,17 +64,17 @@ enum Started {
     },
 }
 
-/// Number of EXECUTE requests that a server had received at a moment.
+/// Number of EXECUTE requests that a server had received at a certain time.
 #[derive(Clone, Copy, Debug)]
 pub struct Count {
     at: Instant,
     executes: u64,
-    /// Lag of the requests of the last second behind equal intervals, µs: median and 99th
-    /// percentile. `None` if they had no rate.
+    /// Lag of the requests of the last second behind equal intervals in µs, as the median and the
+    /// 99th percentile. `None` if the requests did not have a fixed rate.
     lag_us: Option<[f64; 2]>,
 }
 
-/// Parses the null target's report of a second's lag.
+/// Parses the line in which the null target reports the lag of a second.
 fn lag_of(line: &str) -> Option<[f64; 2]> {
     let (p50, p99) = line.strip_prefix("lag ")?.split_once(' ')?;
     let us = |ns: &str| Some(ns.trim().parse::<f64>().ok()? / 1e3);
@@ -93,7 +94,7 @@ impl Server {
         let counts = Arc::new(Mutex::new(Vec::new()));
         if let Some(stdout) = child.stdout.take() {
             let counts = Arc::clone(&counts);
-            // The thread ends with the server, whose output it reads.
+            // The thread ends together with the server, whose output it reads.
             std::thread::spawn(move || {
                 let mut lag_us = None;
                 for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -128,7 +129,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Returns a server that already runs.
+    /// Returns a server that is already running.
     pub fn attached(address: SocketAddr) -> Server {
         Server {
             address,
@@ -136,7 +137,8 @@ impl Server {
         }
     }
 
-    /// Starts a real Cassandra with cassay. The address is the first one in its output.
+    /// Starts a real Cassandra with cassay. The address of the server is the first address in the
+    /// output of cassay.
     pub fn cassandra() -> Result<Server> {
         let cassay = built("cassay");
         let printed = process::output(&cassay, &["target", "up"])?;
@@ -148,7 +150,7 @@ impl Server {
         })
     }
 
-    /// Returns the address on which it listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -173,7 +175,8 @@ impl Server {
         }
     }
 
-    /// Returns the counts since `since`. Empty if the server does not count.
+    /// Returns the numbers of requests that were recorded after `since`. The list is empty if the
+    /// server does not report them.
     fn counts_since(&self, since: Instant) -> Vec<Count> {
         match &self.started {
             Started::Null { counts, .. } => {
@@ -187,7 +190,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // An error during cleanup must not hide the original one.
+        // An error during cleanup must not hide the original error.
         let _ = self.stop_once();
     }
 }
@@ -198,18 +201,18 @@ fn first_address(text: &str) -> Option<SocketAddr> {
         .find_map(|word| word.trim_end_matches('.').parse().ok())
 }
 
-/// A running client, which is killed when dropped.
+/// A running client. It is killed when this value is dropped.
 struct Client(Child);
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Both fail if the client has already ended, which is the usual case.
+        // Both calls fail if the client has already ended, which is usually the case.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Processor time of a client up to a moment.
+/// Processor time that a client had used at a certain time.
 #[derive(Clone, Copy, Debug)]
 struct Cpu {
     at: Instant,
@@ -220,14 +223,14 @@ struct Cpu {
 pub struct Seen {
     /// Output on stdout.
     pub stdout: String,
-    /// Peak resident memory in MB (10^6 bytes).
+    /// Peak resident memory, in MB (10^6 bytes).
     pub peak_mb: f64,
     cpu: Vec<Cpu>,
     counts: Vec<Count>,
 }
 
-/// Runs `program` to its end and observes it. Its stdout goes to a file in the scratch folder, so
-/// that a full pipe cannot stop it.
+/// Runs `program` to its end and observes it. Its stdout goes to a file in the scratch folder,
+/// since a full pipe could block the program.
 pub fn watch(
     server: &Server,
     program: &str,
@@ -278,30 +281,30 @@ pub fn watch(
     })
 }
 
-/// Returns the processor time of a child up to now, in seconds, and its peak memory in MB. The time
-/// is `None` after the child has been waited for.
+/// Returns the processor time that a child has used so far in seconds, and its peak memory in MB.
+/// The time is `None` after the child has been waited for.
 pub fn used(child: &Child) -> (Option<f64>, f64) {
     let process = format!("/proc/{}", child.id());
     let peak_mb = peak_kib(&read(&format!("{process}/status"))) * 1024.0 / 1e6;
     (cpu_seconds(&read(&format!("{process}/stat"))), peak_mb)
 }
 
-/// Returns a file of /proc. Empty if the process has ended.
+/// Returns the text of a file in /proc. The text is empty if the process has ended.
 fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Returns the user and system time of /proc/PID/stat, including children that were waited for.
+/// Returns the user and system time in /proc/PID/stat, including children that were waited for.
 fn cpu_seconds(stat: &str) -> Option<f64> {
-    // The name in parentheses may contain any characters, so numbers count from the end of it (the
-    // next is field 3).
+    // The name in parentheses may contain any characters, so fields are counted from its end. The
+    // next one is field 3.
     let (_, after_name) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = after_name.split(' ').collect();
     let ticks: f64 = fields.get(11..15)?.iter().filter_map(|f| f.parse::<f64>().ok()).sum();
     Some(ticks / TICKS_PER_S)
 }
 
-/// Returns the peak resident memory from /proc/PID/status.
+/// Returns the peak resident memory in /proc/PID/status.
 fn peak_kib(status: &str) -> f64 {
     status
         .lines()
@@ -310,24 +313,24 @@ fn peak_kib(status: &str) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Throughput and cost over the steady part of a run.
+/// Throughput and cost in the steady part of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Steady {
     /// Operations per second.
     pub ops_per_s: f64,
     /// Processor time of the client per operation, in µs.
     pub cpu_us_per_op: f64,
-    /// Lag of requests at the server behind equal intervals, µs. It has two values: the median of
-    /// the medians of all seconds, and the median of their 99th percentiles. `None` if the server
-    /// did not measure it, or without a rate.
+    /// Lag of requests at the server behind equal intervals, in µs. The first value is the median
+    /// of the medians of all seconds, and the second is the median of their 99th percentiles.
+    /// `None` if the server did not measure the lag, or if there is no fixed rate.
     pub lag_us: Option<[f64; 2]>,
 }
 
 impl Seen {
-    /// Returns the steady part according to the counts of the server. It consists of the seconds
-    /// with at least half of the median rate, without the first third. In the first third, a JVM
-    /// compiles, and some tools warm up at another rate than the requested one. `None` if the
-    /// server did not count.
+    /// Returns the steady part according to the server's numbers of requests. It consists of the
+    /// seconds with at least half of the median rate, without the first third. In the first third,
+    /// a JVM compiles, and some tools warm up at another rate than the requested rate. Returns
+    /// `None` if the server did not report the numbers.
     pub fn steady_by_server(&self) -> Option<Steady> {
         let rate = |pair: &[Count]| {
             let seconds = pair[1].at.duration_since(pair[0].at).as_secs_f64();
@@ -357,8 +360,8 @@ impl Seen {
         })
     }
 
-    /// Returns the steady part by the clock, which is from 40 to 90 % of the run, at the rate that
-    /// the tool itself reports.
+    /// Returns the steady part according to the clock, which is from 40 to 90 % of the run. The
+    /// throughput is the rate that the tool itself reports.
     pub fn steady_by_clock(&self, ops_per_s: f64) -> Option<Steady> {
         let (first, last) = (self.cpu.first()?, self.cpu.last()?);
         let whole = last.at.duration_since(first.at);
@@ -372,7 +375,7 @@ impl Seen {
         })
     }
 
-    /// Returns the processor time until `at`, interpolated between samples.
+    /// Returns the processor time that was used until `at`, interpolated between samples.
     fn cpu_until(&self, at: Instant) -> Option<f64> {
         let after = self.cpu.iter().position(|sample| sample.at >= at)?;
         let (a, b) = (self.cpu[after.saturating_sub(1)], self.cpu[after]);
@@ -386,7 +389,7 @@ impl Seen {
     }
 }
 
-/// Returns the median of the seconds' figures.
+/// Returns the medians of the figures of all seconds.
 fn lag_of_seconds(counts: &[Count]) -> Option<[f64; 2]> {
     let median = |which: usize| {
         let mut all: Vec<f64> = counts.iter().filter_map(|one| Some(one.lag_us?[which])).collect();

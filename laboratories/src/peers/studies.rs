@@ -1,9 +1,9 @@
-//! The studies of cassay, for the same work as the other tools.
+//! The studies with which cassay does the same work as the other tools.
 
 use super::tools::LATTE_KEYSPACE;
 use super::{Case, IN_FLIGHT, Load, PeerServer, ROWS};
 
-/// Returns the study of a case, with one point, and without loaded data on the null target. It does
+/// Returns the study of a case. It has one point, and no loaded data on the null target. It does
 /// not read rows back, since the peers do not do this either.
 pub fn of_case(case: Case, quantum: &str, seconds: u64) -> String {
     let kind = if case.is_read { "read" } else { "write" };
@@ -11,9 +11,9 @@ pub fn of_case(case: Case, quantum: &str, seconds: u64) -> String {
         Load::Closed(in_flight) => format!("threads: {in_flight}"),
         Load::Rate(rate) => format!("rate: {rate}"),
     };
-    // On a real Cassandra the rows are those of `populate`. If they were loaded immediately before,
-    // the run would measure the compactions that follow. The null target answers reads of any row,
-    // and a study of reads must say which rows exist.
+    // On a real Cassandra, the rows are those of `populate`. If they were loaded immediately before
+    // the run, the run would measure the compactions that follow. The null target answers reads of
+    // any row, but a study of reads must state which rows exist.
     let data = if case.is_read || case.place == PeerServer::Cassandra {
         format!("{{present: {ROWS}, settle: none}}")
     } else {
@@ -36,7 +36,7 @@ pub fn of_case(case: Case, quantum: &str, seconds: u64) -> String {
     )
 }
 
-/// Returns the study that reads the rows of latte, with keys that it finds in the table.
+/// Returns the study that reads the rows of latte. The keys come from the table.
 pub fn of_latte_table(seconds: u64) -> String {
     format!(
         "study: peers\n\
@@ -69,7 +69,7 @@ mod tests {
             "fixed: {rate: 50000}",
             "measure: 20s",
             "cpus: [0]",
-            // cassay refuses to read rows that a study does not state.
+            // cassay refuses to read rows unless the study states that they exist.
             "data: {present: 200000, settle: none}",
         ] {
             assert!(study.contains(part), "{part} is not in\n{study}");

@@ -1,5 +1,5 @@
-//! Writes the tables: medians and ranges per case and tool. Each is between its own markers in the
-//! document, so measuring one server keeps the results of the other.
+//! Writes the tables, which contain medians and ranges per case and tool. Each table is between
+//! separate markers in the document, so a measurement of one server keeps the results of the other.
 
 use super::tools::{Run, Tool};
 use super::{CASES, Case, PeerServer, install};
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use xtask::process;
 
-/// A run with its tool and its case.
+/// A run, with its tool and its case.
 pub struct Cell {
     /// Tool that ran.
     pub tool: Tool,
@@ -17,7 +17,7 @@ pub struct Cell {
     pub run: Run,
 }
 
-/// Returns a run as a line of progress output.
+/// Formats a run as a line of progress output.
 pub fn line(tool: Tool, case: Case, run: &Run) -> String {
     format!(
         "{:?}, {}: {} {:.0} op/s, {:.2} µs CPU/op, {:.0} MB, p50 {:.3} ms, p99 {:.3} ms",
@@ -32,8 +32,8 @@ pub fn line(tool: Tool, case: Case, run: &Run) -> String {
     )
 }
 
-/// Returns the section between the markers of a server, which contains its table, and describes its
-/// origin.
+/// Returns the section between the markers of a server. It contains the table, and describes how
+/// the results were measured.
 pub fn section(place: PeerServer, cells: &[Cell], seconds: u32, rounds: u32) -> String {
     let title = match place {
         PeerServer::Null => "Null target, client on one core, server on the other",
@@ -135,7 +135,7 @@ fn row(case: Case, tool: Tool, runs: &[Run]) -> String {
     )
 }
 
-/// Groups the digits before the point by three: `1 234 567.8`.
+/// Groups the digits before the point by three, as in `1 234 567.8`.
 fn with_spaces(number: &str) -> String {
     let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
     let mut grouped = String::new();

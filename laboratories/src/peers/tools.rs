@@ -1,4 +1,4 @@
-//! The tools, each with its command line for a case, and the parser of its report.
+//! The tools. Each has its command line for a case, and the parser of its report.
 
 use super::install::{self, built, path};
 use super::sample::{self, Server};
@@ -19,10 +19,10 @@ pub const LATTE_KEYSPACE: &str = "latte1";
 pub enum Tool {
     /// The engine of cassay.
     Cassay,
-    /// The engine of cassay, which releases once a millisecond at a rate, like a client with
+    /// The engine of cassay. At a fixed rate, it releases once a millisecond, like a client with
     /// tokio's timer.
     CassayBatched,
-    /// The engine of cassay, on the rows that latte wrote.
+    /// The engine of cassay, reading the rows that latte wrote.
     CassayLatteTable,
     /// pkolaczk's latte, from its crate.
     Latte,
@@ -41,14 +41,14 @@ pub struct Run {
     pub cpu_us_per_op: f64,
     /// Peak resident memory, in MB.
     pub peak_mb: f64,
-    /// Median latency that the tool reports, in ms.
+    /// Median latency in ms, as reported by the tool.
     pub p50_ms: f64,
-    /// 99th percentile that the tool reports, in ms.
+    /// 99th percentile of the latency in ms, as reported by the tool.
     pub p99_ms: f64,
-    /// 99th percentile of release lag, µs, for tools that report it, at a fixed rate.
+    /// 99th percentile of the release lag at a fixed rate in µs, for tools that report it.
     pub lag_p99_us: Option<f64>,
-    /// Lag of requests at the null target behind equal intervals, at a fixed rate: median and 99th
-    /// percentile, µs.
+    /// Lag of requests at the null target behind equal intervals at a fixed rate in µs, as the
+    /// median and the 99th percentile.
     pub server_lag_us: Option<[f64; 2]>,
 }
 
@@ -62,7 +62,7 @@ struct Reported {
 }
 
 impl Tool {
-    /// Returns the name for the table.
+    /// Returns the name of the tool in the table.
     pub fn name(self) -> &'static str {
         match self {
             Tool::Cassay => "cassay",
@@ -74,8 +74,8 @@ impl Tool {
         }
     }
 
-    /// Returns true if the tool differs from the others on `case`. In a closed loop, less frequent
-    /// releases have no meaning. Tables differ only for reads from a real Cassandra.
+    /// Returns true if the tool differs from the others in `case`. In a closed loop, less frequent
+    /// releases have no effect. Tables differ only for reads from a real Cassandra.
     pub fn takes(self, case: Case) -> bool {
         match self {
             Tool::CassayBatched => matches!(case.load, Load::Rate(_)),
@@ -84,7 +84,7 @@ impl Tool {
         }
     }
 
-    /// Returns the program and the keyspace of a latte. `None` for another tool.
+    /// Returns the program and the keyspace, if the tool is a latte.
     fn latte(self, places: &Places) -> Option<(String, &'static str)> {
         let program = |file: &str| path(places.peers.join(file));
         match self {
@@ -102,12 +102,12 @@ impl Tool {
             ROWS
         };
         let address = server.address();
-        // Both leave logs in their working directory, so they run in the scratch folder.
+        // Both programs write logs to their working directory, so they run in the scratch folder.
         let run = |program: &str, arguments: &[String]| {
             sample::watch(server, program, arguments, &places.scratch).map(drop)
         };
         match self {
-            // Uses the rows of cassandra-stress, whose keys and values are identical.
+            // cassay uses the rows of cassandra-stress, whose keys and values are identical.
             Tool::Cassay | Tool::CassayBatched if place == PeerServer::Cassandra => {
                 Tool::CassandraStress.populate(place, server, places)
             }
@@ -147,7 +147,7 @@ pub fn run(
     places: &Places,
 ) -> Result<Run> {
     let (address, seconds) = (server.address(), window.as_secs());
-    // A run that writes no report must not have the figures of the run before it.
+    // A run without a report must not get the figures of the previous run.
     let _ = std::fs::remove_file(places.scratch.join("latte.json"));
     let rate = match case.load {
         Load::Closed(_) => None,
@@ -163,13 +163,13 @@ pub fn run(
             let limit = format!("{seconds}s");
             let mut arguments = latte_arguments(function, keyspace, &limit, rate, address, places);
             if tool == Tool::LatteScylla {
-                // Without this option latte 0.49 ignores the path of its report.
+                // Without this option, latte 0.49 ignores the path of its report.
                 arguments.insert(1, "--generate-report".to_owned());
             }
             (program, arguments)
         }
         Tool::CassandraStress => {
-            // The duration is that of the other tools with their warm-up.
+            // The duration equals that of the other tools including their warm-up.
             let limit = format!("duration={}s", seconds + 3);
             (
                 "java".to_owned(),
@@ -227,7 +227,7 @@ fn cassay(text: &str, address: SocketAddr, places: &Places) -> Result<(String, V
         &path(study),
         "--target",
         &target,
-        // This run did not start the cluster to which it writes.
+        // The option is needed because this run did not start the cluster to which it writes.
         "--allow",
         "create=keyspace1",
         "--allow",
@@ -239,7 +239,7 @@ fn cassay(text: &str, address: SocketAddr, places: &Places) -> Result<(String, V
     Ok((built("cassay"), arguments.map(str::to_owned).to_vec()))
 }
 
-/// Returns the only findings.json below the results folder.
+/// Returns the only findings.json in the results folder.
 fn read_findings(places: &Places) -> Result<String> {
     let mut folders = vec![places.scratch.join("results")];
     while let Some(folder) = folders.pop() {
@@ -255,7 +255,7 @@ fn read_findings(places: &Places) -> Result<String> {
     bail!("cassay wrote no findings.json");
 }
 
-/// Returns the figures of the measured phase in a findings.json (format 1).
+/// Returns the figures of the measured phase from a findings.json (format 1).
 fn cassay_findings(text: &str) -> Option<Reported> {
     let findings: Value = serde_json::from_str(text).ok()?;
     let trials = findings.get("trials")?.as_array()?;
@@ -273,7 +273,8 @@ fn latte_script() -> String {
     path(tree::root().join("laboratories/peers/standard1.rn"))
 }
 
-/// Returns latte's arguments that run a function of the script, for a number of cycles or a time.
+/// Returns latte's arguments for a function of the script. It runs for a number of cycles or a
+/// time.
 fn latte_arguments(
     function: &str,
     keyspace: &str,
@@ -298,7 +299,7 @@ fn latte_arguments(
     arguments
 }
 
-/// Returns the figures of latte's JSON report, whose `percentiles` name the entries of each list.
+/// Returns the figures from latte's JSON report, whose `percentiles` name the entries of each list.
 /// The latency is that of the cycle, which starts at its intended time.
 fn latte_report(text: &str) -> Option<Reported> {
     let report: Value = serde_json::from_str(text).ok()?;
@@ -317,9 +318,9 @@ fn latte_report(text: &str) -> Option<Reported> {
     })
 }
 
-/// Returns Java's options and cassandra-stress's class. The script of the tool requires Java 8, so
-/// java is called directly, with the options of the script. The heap is limited, since its default
-/// depends on the size of the machine.
+/// Returns Java's options and the class of cassandra-stress. The script of the tool requires Java
+/// 8, so Java is called directly, with the options of the script. The heap is limited, since its
+/// default depends on the size of the machine.
 fn java_arguments(places: &Places) -> Vec<String> {
     let home = places.peers.join(format!("apache-cassandra-{}", install::CASSANDRA_STRESS));
     let home = path(home);
@@ -334,7 +335,7 @@ fn java_arguments(places: &Places) -> Vec<String> {
         .collect();
     arguments.extend(["-server".to_owned(), "-Xmx1G".to_owned()]);
     arguments.push("-Dlogback.configurationFile=logback-tools.xml".to_owned());
-    // Otherwise it creates a folder with an undefined name in the current folder.
+    // Without this option, the tool creates a folder with an undefined name in the current folder.
     arguments.push(format!("-Dcassandra.logdir={home}/logs"));
     arguments.push("-cp".to_owned());
     arguments.push(format!("{home}/conf:{home}/lib/*:{home}/tools/lib/*"));
@@ -342,7 +343,7 @@ fn java_arguments(places: &Places) -> Vec<String> {
     arguments
 }
 
-/// Returns cassandra-stress's arguments, for a number of operations or a time.
+/// Returns cassandra-stress's arguments for a number of operations or a time.
 fn stress_arguments(
     is_read: bool,
     limit: &str,
@@ -376,7 +377,7 @@ fn stress_arguments(
         &ip,
         "-port",
         &port,
-        // The null target returns no rows, and no other tool checks them.
+        // The null target does not return rows, and no other tool checks them.
         "-errors",
         "skip-read-validation",
         "-rate",

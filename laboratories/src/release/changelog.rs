@@ -4,8 +4,8 @@ use super::version::Version;
 use std::fmt::Write;
 use xtask::changes::Section;
 
-/// Returns the changelog with a section for this version and date (`2026-11-26`), above those of
-/// earlier releases.
+/// Returns the changelog with a section for this version and date (`2026-11-26`), above the
+/// sections of earlier releases.
 ///
 /// # Errors
 /// `sections` is empty.

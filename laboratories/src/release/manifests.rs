@@ -1,19 +1,19 @@
-//! Reads and writes the version in the manifest of the workspace, from which all crates take it,
-//! and in the lock files. All others get it from the program.
+//! Reads and writes the version. It is in the manifest of the workspace, from which all crates take
+//! it, and in the lock files. Everything else gets the version from the program.
 
 use super::version::Version;
 use std::collections::BTreeSet;
 
-/// Table of `Cargo.toml` with the version.
+/// Table of `Cargo.toml` that contains the version.
 const PART: &str = "[workspace.package]";
 
-/// Start of its line in the table.
+/// Start of the line with the version in this table.
 const KEY: &str = "version = \"";
 
 /// Returns the version in a workspace's manifest.
 ///
 /// # Errors
-/// The manifest contains no version.
+/// The manifest does not contain a version.
 pub fn version(manifest: &str) -> Result<Version, String> {
     let (start, end) = place(manifest)?;
     manifest[start..end].parse().map_err(|error| format!("Cargo.toml: {error}"))
@@ -22,7 +22,7 @@ pub fn version(manifest: &str) -> Result<Version, String> {
 /// Returns the manifest with another version.
 ///
 /// # Errors
-/// The manifest contains no version to replace.
+/// The manifest does not contain a version that could be replaced.
 pub fn with_version(manifest: &str, version: Version) -> Result<String, String> {
     let (start, end) = place(manifest)?;
     Ok(format!(
@@ -43,8 +43,8 @@ fn place(manifest: &str) -> Result<(usize, usize), String> {
     Ok((start, end))
 }
 
-/// Returns the names of the packages in a lock file that come from no registry, which are those of
-/// the workspace.
+/// Returns the names of the packages in a lock file that do not come from a registry, which are
+/// those of the workspace.
 pub fn own_names(lock: &str) -> BTreeSet<String> {
     let packages = lock.split("[[package]]\n").skip(1);
     let own = packages.filter(|package| !package.contains("\nsource = \""));

@@ -8,7 +8,7 @@ use xtask::process;
 /// Branch of the clone on which the release is made.
 const BRANCH: &str = "release";
 
-/// Settings of the committer and the signature.
+/// Git settings for the committer and the signature.
 const SETTINGS: [&str; 6] = [
     "user.name",
     "user.email",
@@ -29,21 +29,21 @@ pub struct Repository {
 pub struct Base {
     /// Commit of the base.
     pub commit: String,
-    /// The branch, or `HEAD` if no branch is checked out.
+    /// The current branch, or `HEAD` if no branch is checked out.
     pub branch: String,
-    /// Uncommitted changes, one file per line. May be empty.
+    /// Uncommitted changes, with one file per line. The text may be empty.
     pub changes: String,
 }
 
 impl Repository {
-    /// Returns the working copy with this root.
+    /// Returns the working copy whose root is this folder.
     pub fn in_folder(folder: &Path) -> Repository {
         Repository {
             folder: folder.to_owned(),
         }
     }
 
-    /// Runs git and returns its output without the last line end.
+    /// Runs git. Returns its output without the last line end.
     ///
     /// # Errors
     /// Git fails.
@@ -53,7 +53,7 @@ impl Repository {
         Ok(said.trim_end().to_owned())
     }
 
-    /// Returns commit, branch and changes.
+    /// Returns the commit, the branch and the uncommitted changes.
     ///
     /// # Errors
     /// The folder is not a repository, or has no commit.
@@ -65,7 +65,7 @@ impl Repository {
         })
     }
 
-    /// Returns the releases among the commit's ancestors.
+    /// Returns the versions of releases among the ancestors of the current commit.
     ///
     /// # Errors
     /// Git fails.
@@ -75,7 +75,7 @@ impl Repository {
         Ok(tags.lines().filter_map(version).collect())
     }
 
-    /// Returns true if there is a tag.
+    /// Returns true if this tag exists.
     ///
     /// # Errors
     /// Git fails.
@@ -83,8 +83,8 @@ impl Repository {
         Ok(!self.git(&["tag", "--list", tag])?.is_empty())
     }
 
-    /// Returns a clone in a folder, at its commit. An existing clone is reused, which saves
-    /// rebuilding.
+    /// Returns a clone in a folder, at the commit of `base`. An existing clone is reused, which
+    /// saves rebuilding.
     ///
     /// # Errors
     /// Git fails.
@@ -104,7 +104,7 @@ impl Repository {
         let said = || format!("hint: remove {} and begin again", folder.display());
         clone.git(&checkout).with_context(said)?;
         clone.git(&["clean", "--quiet", "-d", "--force"])?;
-        // A clone lacks the settings that only the developer's repository has.
+        // A clone does not have the settings that exist only in the developer's repository.
         for key in SETTINGS {
             if let Ok(value) = self.git(&["config", key]) {
                 clone.git(&["config", key, &value])?;
@@ -138,10 +138,10 @@ impl Repository {
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// Copies commit and tag from the clone, and moves the branch to the commit.
+    /// Copies the commit and the tag from the clone, and moves the branch to the commit.
     ///
     /// # Errors
-    /// The repository has changed in the meantime. It then remains unchanged.
+    /// The repository has changed in the meantime. In this case it remains unchanged.
     pub fn take(&self, base: &Base, clone: &Repository, version: Version) -> Result<()> {
         let now = self.base()?;
         ensure!(

@@ -1,4 +1,4 @@
-//! Tests releases of repositories with four files, without cargo's steps in between.
+//! Tests releases of repositories with four files, without the steps that cargo does in between.
 
 use super::*;
 
@@ -8,7 +8,8 @@ const LOCK: &str = "version = 4\n\n[[package]]\nname = \"cassay\"\nversion = \"0
 const CHANGELOG: &str = "# Changelog\n";
 const CHANGE: &str = "changes/new/tables.md";
 
-/// A repository with one commit, and a place for a clone. It is removed when this value is dropped.
+/// A repository with one commit, and a folder for a clone. Both are removed when this value is
+/// dropped.
 struct Lab {
     root: PathBuf,
     here: Repository,
@@ -74,7 +75,7 @@ impl Lab {
         error.to_string()
     }
 
-    /// Prepares a release in the clone: the steps that do not need cargo.
+    /// Prepares a release in the clone, by the steps that do not require cargo.
     fn prepared(&self, version: Version) -> (Base, Repository, String) {
         let base = ready(&self.here, version).unwrap();
         let clone = self.here.cloned(&base, &self.root.join("clone")).unwrap();
@@ -121,7 +122,7 @@ fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
     let before = lab.state();
     let (base, clone, commit) = lab.prepared(version);
     assert_eq!(lab.state(), before, "nothing is touched before it is taken");
-    // After a restart, it creates the same commit, whose checks remain valid.
+    // If the release is started again, it creates the same commit, whose checks remain valid.
     assert_eq!(lab.prepared(version).2, commit);
     lab.here.take(&base, &clone, version).unwrap();
     assert_eq!(
@@ -139,7 +140,7 @@ fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
         text,
         "# Changelog\n\n## 0.1.0, 2026-11-26\n\n### New\n\n- **Tables** are new.\n"
     );
-    // The next release needs its own change.
+    // The next release must have at least one new change.
     assert!(lab.refusal("0.2.0").contains("changes/ holds no change"));
     std::fs::create_dir_all(lab.here.folder.join("changes/new")).unwrap();
     lab.write(CHANGE, "**More.**\n");
@@ -174,7 +175,7 @@ fn a_tree_that_moved_on_meanwhile_stays_as_it_is() {
     refused("a change");
     lab.commit();
     refused("a commit");
-    // When it is started again, it releases the new state.
+    // When the release is started again, it releases the new state.
     let (base, clone, _) = lab.prepared(version);
     lab.here.take(&base, &clone, version).unwrap();
     assert!(lab.git(&["show", "v0.1.0:CHANGELOG.md"]).contains("Newer"));

@@ -1,4 +1,4 @@
-//! Versions of releases: three numbers.
+//! Versions of releases, which consist of three numbers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Returns the name of its git tag.
+    /// Returns the name of the version's git tag.
     pub fn tag(self) -> String {
         format!("v{self}")
     }
@@ -25,8 +25,7 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Version, String> {
         let number = |part: &str| -> Option<u32> {
             let number = part.parse::<u32>().ok()?;
-            // There is no sign and there are no leading zeros, so that each version has only one
-            // spelling.
+            // Signs and leading zeros are not accepted, so that each version has only one spelling.
             (number.to_string() == part).then_some(number)
         };
         let numbers: Option<Vec<u32>> = text.split('.').map(number).collect();

@@ -1,4 +1,5 @@
-//! Runs tests again alone if they failed together with others. They always fail the gate.
+//! Runs tests again alone if they failed while other tests were running. They make the gate fail in
+//! any case.
 //!
 //! The slow tests apply load in real time and start nodes, several at a time on two CPUs. The
 //! second attempt distinguishes two defects. A test that also fails alone is easy to debug, and a
@@ -10,13 +11,14 @@ use crate::process;
 use anyhow::{Result, bail, ensure};
 use std::path::PathBuf;
 
-/// Maximum number of failures that are repeated. A larger number is not an accident of the machine.
+/// Maximum number of failed tests that are repeated. If more tests failed, the machine is not the
+/// reason.
 const FAILURES_MAX: usize = 3;
 
 /// Test program with the slow tests. Failures of other programs are not repeated.
 const SLOW: &str = "cassay it";
 
-/// Failed tests, and the information for running them again.
+/// Failed tests, and the information that is required for running them again.
 #[derive(Debug, Default)]
 pub struct Failed {
     program: String,
@@ -26,7 +28,7 @@ pub struct Failed {
     variables: Vec<(&'static str, String)>,
 }
 
-/// Returns the failed tests of units that ran with these arguments and variables.
+/// Returns the tests that failed in units that ran with these arguments and variables.
 ///
 /// # Errors
 /// A test of another program failed, too many tests failed, or a program ended without naming the
@@ -75,8 +77,8 @@ impl Failed {
     /// Runs each test alone. No other test may run at the same time.
     ///
     /// # Errors
-    /// At least one test had failed, even if it passes alone. The error names all, with both
-    /// results.
+    /// There is at least one test that had failed, even if it passes alone. The error names all
+    /// tests, with both results.
     pub fn alone(self) -> Result<()> {
         let attempts = self.tests.into_iter().map(|test| {
             println!("== again, alone: {test}");
@@ -88,7 +90,8 @@ impl Failed {
     }
 }
 
-/// Returns an error that separates tests that also failed alone from tests that passed alone.
+/// Returns an error that lists the tests that also failed alone, and separately those that passed
+/// alone.
 fn judge(attempts: impl Iterator<Item = (String, bool)>) -> Result<()> {
     let (unsteady, broken): (Vec<_>, Vec<_>) = attempts.partition(|(_, passed)| *passed);
     let names = |tests: Vec<(String, bool)>| {
@@ -112,7 +115,8 @@ fn judge(attempts: impl Iterator<Item = (String, bool)>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the tests after the last line `failures:` of a program, where it lists them.
+/// Returns the failed tests in the output of a program. It lists them after the last line
+/// `failures:`.
 fn failed_tests(said: &str) -> Vec<&str> {
     let listed = said.rsplit_once("\nfailures:\n").map_or("", |(_, rest)| rest);
     let lines = listed.lines().take_while(|line| line.starts_with("    "));
@@ -142,7 +146,7 @@ failures:
 test result: FAILED. 1 passed; 2 failed
 ";
 
-    /// For weeks, the gate let a test pass that failed once in four runs.
+    /// For weeks, a test that failed once in four runs had passed the gate.
     #[test]
     fn a_test_that_passes_only_on_its_second_try_fails_and_is_named() {
         let judged = |attempts: &[(&str, bool)]| {

@@ -1,26 +1,27 @@
-//! The programs that cargo builds from tests, and the tests in each program.
+//! The test programs that cargo builds, and the tests in each program.
 
 use crate::process::{self, cargo};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// A program of tests.
+/// A program that contains tests.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Package and target, `cassay it`, which identify its tests.
+    /// Package and target of the program, such as `cassay it`, by which its tests are identified.
     pub name: String,
-    /// The file to start.
+    /// Path of the program.
     pub path: String,
-    /// The folder of its package, in which cargo starts it.
+    /// Folder of the program's package, in which cargo starts the program.
     pub folder: PathBuf,
 }
 
-/// Builds all tests, as the gate has already done, and returns their programs. For a single
-/// program, cargo would omit features that other tests need, and compile most crates again.
+/// Builds all tests, as the gate has already done, and returns their programs. If only a single
+/// program were built, cargo would omit features that other tests require, and compile most crates
+/// again.
 ///
 /// # Errors
-/// The tests do not compile, or there are none.
+/// The tests do not compile, or there are no test programs.
 pub fn built() -> Result<Vec<Program>> {
     let build = [&super::BUILD[..], &["--message-format=json"]].concat();
     let programs = parsed(&process::output(&cargo(), &build)?);
@@ -28,7 +29,7 @@ pub fn built() -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Returns the programs in cargo's JSON output.
+/// Returns the test programs that cargo's JSON output names.
 fn parsed(said: &str) -> Vec<Program> {
     let program = |line: &str| -> Option<Program> {
         let unit: Value = serde_json::from_str(line).ok()?;
@@ -51,7 +52,7 @@ fn parsed(said: &str) -> Vec<Program> {
 }
 
 impl Program {
-    /// Returns the names of its tests without those that are `#[ignore]`d.
+    /// Returns the names of the program's tests, without those that are `#[ignore]`d.
     ///
     /// # Errors
     /// The program does not list them.
@@ -62,7 +63,7 @@ impl Program {
         Ok(tests)
     }
 
-    /// Returns the tests that it lists with these arguments.
+    /// Returns the tests that the program lists with these arguments.
     ///
     /// # Errors
     /// The program does not list them.

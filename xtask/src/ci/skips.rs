@@ -1,23 +1,23 @@
-//! Lists the tests that this machine cannot run. libtest hides passing tests and their output, so
-//! each such test appends a line to a file.
+//! Lists the tests that this machine cannot run. libtest does not show the output of passing tests,
+//! so each such test appends a line to a file.
 
 use super::scratch;
 use crate::process;
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
-/// Variable with the path of that file; see `crates/cassay/tests/it/program.rs` and
+/// Environment variable with the path of that file. See `crates/cassay/tests/it/program.rs` and
 /// `crates/linux/src/skip_report.rs`.
 const SKIPS: &str = "CASSAY_SKIPS";
 
-/// Prefix of the line of a test that this machine cannot run even with additional programs.
+/// Prefix of the line of a test that this machine could not run even with additional programs.
 const UNABLE: &str = "unable ";
 
-/// File with the skipped tests.
+/// Path of the file with the skipped tests.
 pub struct Skips(PathBuf);
 
 impl Skips {
-    /// Creates an empty list, to which all later commands can append.
+    /// Creates an empty file, to which all later commands can append.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -31,7 +31,7 @@ impl Skips {
     /// Prints the skipped tests.
     ///
     /// # Errors
-    /// A test was skipped although all are required: see [`is_complete_expected`].
+    /// A test was skipped although all tests are required. See [`is_complete_expected`].
     pub fn tell(&self) -> Result<()> {
         let text = std::fs::read_to_string(&self.0)
             .with_context(|| format!("read {}", self.0.display()))?;
@@ -52,7 +52,8 @@ impl Skips {
     }
 }
 
-/// Returns the number of skipped tests with the reasons, on one line. `None` if there are none.
+/// Returns the number of skipped tests with the reasons, on one line. Returns `None` if no test was
+/// skipped.
 fn summary(text: &str) -> Option<String> {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for line in text.lines() {
@@ -74,8 +75,8 @@ fn summary(text: &str) -> Option<String> {
     })
 }
 
-/// Returns true if all tests must run: `CI` is set, and `scripts/prerequisites` can install missing
-/// programs, as root on Debian.
+/// Returns true if all tests must run. This is the case if `CI` is set, and `scripts/prerequisites`
+/// can install missing programs, as root on Debian.
 fn is_complete_expected() -> bool {
     let is_ci = std::env::var("CI").is_ok_and(|value| !value.is_empty());
     let is_root = || process::output("id", &["-u"]).is_ok_and(|id| id.trim() == "0");

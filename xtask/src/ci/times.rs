@@ -1,5 +1,5 @@
-//! Stores the duration of each step and each test of the gate. The longest tests then run first,
-//! and a gate that became longer prints a warning.
+//! Stores the duration of each step and each test of the gate. With these durations, the longest
+//! tests run first, and a gate that has become longer prints a warning.
 //!
 //! `target/xtask/times.tsv` comes from this machine. Until it exists, `xtask/times.tsv` in the tree
 //! is used. Only the order of tests and a warning depend on these files.
@@ -10,27 +10,29 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Factor over the stored duration of the gate from which the warning is printed.
+/// Ratio to the stored duration of the gate from which on the warning is printed.
 const GROWTH: f64 = 1.05;
 
-/// Shortest stored test, s. The order of shorter tests is not important.
+/// Duration of the shortest test that is stored, in seconds. The order of shorter tests is not
+/// important.
 const SHORTEST_S: f64 = 0.5;
 
-/// Maximum number of longer steps and tests that the warning names.
+/// Maximum number of steps and tests that the warning names.
 const NAMED: usize = 5;
 
-/// Prefix of the name of a step.
+/// Prefix by which the name of a step is distinguished from that of a test.
 const STEP: &str = "step: ";
 
-/// Durations by name, s: steps, and tests as `package program test`.
+/// Durations in seconds, by name. A step has its name with a prefix, and a test has the name
+/// `package program test`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times(BTreeMap<String, f64>);
 
 impl Times {
-    /// Reads the durations of this machine's last stored gate, or else those in the tree.
+    /// Reads the durations of this machine's last stored gate, or otherwise those in the tree.
     ///
     /// # Errors
-    /// A file exists, but cannot be read or has another format than [`Times::text`] writes.
+    /// A file cannot be read, or does not have the format that [`Times::text`] writes.
     pub fn stored() -> Result<Times> {
         for path in [machine_file(), tree_file()] {
             if path.is_file() {
@@ -60,7 +62,7 @@ impl Times {
         Ok(Times(all))
     }
 
-    /// Formats the durations, one per line, the longest first.
+    /// Formats the durations, with one per line and the longest first.
     fn text(&self) -> String {
         let mut text = format!(
             "# Seconds of steps and tests, by `cargo xtask ci --times` on {} CPUs.\n",
@@ -81,28 +83,29 @@ impl Times {
         all.into_iter()
     }
 
-    /// Returns the duration of a test, s. `None` if it was too short to be stored, or is new.
+    /// Returns the duration of a test in seconds. Returns `None` if the test was too short to be
+    /// stored, or is new.
     pub fn seconds(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
     }
 
-    /// Adds the duration of a test, s.
+    /// Adds the duration of a test, in seconds.
     pub fn add(&mut self, name: String, seconds: f64) {
         self.0.insert(name, seconds);
     }
 
-    /// Adds the duration of a step, s.
+    /// Adds the duration of a step, in seconds.
     pub fn add_step(&mut self, name: &str, seconds: f64) {
         self.add(format!("{STEP}{name}"), seconds);
     }
 
-    /// Returns the duration of all steps together, s.
+    /// Returns the duration of all steps together, in seconds.
     fn steps(&self) -> f64 {
         let steps = self.0.iter().filter(|(name, _)| name.starts_with(STEP));
         steps.map(|(_, seconds)| seconds).sum()
     }
 
-    /// Prints steps and tests, the longest first.
+    /// Prints the steps and the tests, the longest first.
     pub fn print(&self) {
         for (name, seconds) in self.longest().filter(|(_, seconds)| *seconds >= SHORTEST_S) {
             println!("{seconds:7.1} s  {name}");
@@ -119,9 +122,9 @@ impl Times {
         );
     }
 
-    /// Returns the warning that names the steps and tests that became longer than in a stored gate.
-    /// `None` if the gate did not become longer, or if its steps differ, since such gates cannot be
-    /// compared.
+    /// Returns the warning with the steps and tests that have become longer than in a stored gate.
+    /// Returns `None` if the gate has not become longer, or if its steps differ, since such gates
+    /// cannot be compared.
     pub fn growth_over(&self, stored: &Times) -> Option<String> {
         let steps = |times: &Times| -> Vec<String> {
             times.0.keys().filter(|name| name.starts_with(STEP)).cloned().collect()
@@ -146,14 +149,14 @@ impl Times {
         Some(text)
     }
 
-    /// Stores them as the durations of this machine, if it has none yet or if `is_asked`.
+    /// Stores the durations as those of this machine, if it has none yet or if `is_asked` is true.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn store(&self, is_asked: bool) -> Result<()> {
         let path = machine_file();
-        // Otherwise the warning would never appear for a gate that becomes slightly longer each
-        // time.
+        // Existing durations are kept. Otherwise the warning would never appear for a gate that
+        // becomes slightly longer each time.
         if !is_asked && path.exists() {
             return Ok(());
         }

@@ -1,9 +1,10 @@
 //! Runs tests in units. A unit is one process that runs its tests one after the other. Units run in
-//! parallel, the longest first, so that no long unit starts when the others have ended.
+//! parallel. The longest unit starts first, so that no long unit starts when the others have
+//! already ended.
 //!
 //! libtest runs the tests of one program in the order of their names, and cargo runs one program
 //! after the other, so each program waits for its longest test. Here a long test is a separate
-//! unit. Short tests share a process, to save its start.
+//! unit. Short tests share a process, which saves the start of further processes.
 
 use super::programs::Program;
 use super::times::Times;
@@ -12,17 +13,18 @@ use anyhow::{Result, anyhow};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Duration at which a unit of short tests is full, s. A test that takes longer has its own unit.
+/// Duration at which a unit of short tests is full, in seconds. A test that takes longer has a
+/// separate unit.
 const UNIT_S: f64 = 3.0;
 
-/// Maximum duration of a unit of tests that share a node, s. Beyond it, starting another node takes
-/// less time than waiting for the last test.
+/// Maximum duration of a unit of tests that share a node, in seconds. If it were longer, waiting
+/// for the last test would take more time than starting another node.
 const SHARED_S: f64 = 200.0;
 
-/// Variable with the number of a unit. Its tests use it in the names of their resources.
+/// Environment variable with the number of a unit. Tests use it in the names of their resources.
 const UNIT: &str = "CASSAY_UNIT";
 
-/// Assumed duration of a test without a stored duration, s. These tests are short.
+/// Duration that is assumed for a test without a stored duration, in seconds. Such tests are short.
 const UNKNOWN_S: f64 = 0.05;
 
 /// Tests that one process runs.
@@ -38,11 +40,11 @@ pub struct Unit {
 pub struct UnitResult {
     /// Test program.
     pub program: Arc<Program>,
-    /// Whole output of the unit.
+    /// Complete output of the unit.
     pub said: String,
-    /// True if every test passed.
+    /// True if every test of the unit passed.
     pub passed: bool,
-    /// Finished tests with their durations, s.
+    /// Tests that have finished, with their durations in seconds.
     pub seconds: Vec<(String, f64)>,
 }
 
@@ -76,8 +78,8 @@ pub fn divide(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<
     units
 }
 
-/// Divides tests that share resources of their process into the smallest number of units that are
-/// not too long.
+/// Divides tests that share resources of their process into units that are not too long, as few as
+/// possible.
 pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for test in tests {
@@ -98,8 +100,8 @@ pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Ve
     units
 }
 
-/// Runs units, `at_a_time` in parallel, the longest first. `more` contains further arguments of
-/// libtest.
+/// Runs units. `at_a_time` units run in parallel, and the longest starts first. `more` contains
+/// further arguments of libtest.
 ///
 /// # Errors
 /// A unit cannot be started.
@@ -134,7 +136,7 @@ impl Unit {
         let mut arguments = vec!["--exact", "--test-threads=1"];
         arguments.extend(more);
         arguments.extend(self.tests.iter().map(String::as_str));
-        // Tests use this variable to find the files of their package, as under cargo.
+        // Tests find the files of their package through this variable, as under cargo.
         let folder = self.program.folder.display().to_string();
         let own = [("CARGO_MANIFEST_DIR", folder), (UNIT, number.to_string())];
         let variables = [variables, &own].concat();
@@ -142,8 +144,8 @@ impl Unit {
         let mut last_s = super::now().as_secs_f64();
         let heard = |line: &str| {
             let now_s = super::now().as_secs_f64();
-            // They run one after the other, so the duration of a test is the time since the end of
-            // the previous one.
+            // The tests of a unit run one after the other. So the duration of a test is the time
+            // since the end of the previous test.
             if let Some(test) = ended(line) {
                 seconds.push((test.to_owned(), now_s - last_s));
                 last_s = now_s;
@@ -167,11 +169,11 @@ impl Unit {
     }
 }
 
-/// Returns the test that has ended according to a line of libtest's output, with or without
-/// success.
+/// Returns the test that has ended according to a line of libtest's output, whether it passed or
+/// failed.
 fn ended(line: &str) -> Option<&str> {
     let (test, how) = line.strip_prefix("test ")?.split_once(" ... ")?;
-    // The text between the two is output of a test that libtest did not capture.
+    // The text between the name and the result is output of the test that libtest did not capture.
     (how.ends_with("ok") || how.ends_with("FAILED")).then_some(test)
 }
 

@@ -1,16 +1,16 @@
-//! Reads the rules of `deny.toml` and finds violations: of licences, duplicate versions, wildcards
-//! and sources. cargo-deny reads the same file. An unknown key is an error, so that every written
-//! rule is checked.
+//! Reads the rules of `deny.toml` and finds violations. They concern licences, duplicate versions,
+//! wildcards and sources. cargo-deny reads the same file. An unknown key is an error, so that every
+//! written rule is checked.
 
 use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The default registry of cargo, as in `cargo metadata`. It is in two parts, because no file of
-/// this project names the host of a registry.
+/// The default registry of cargo, as named by `cargo metadata`. The text is in two parts, because
+/// files of this project must not name the host of a registry.
 const CRATES_IO: &str = concat!("registry+https://github.com/rust-lang/crates", ".io-index");
 
-/// The only answer of cargo-deny that is accepted here.
+/// The value of a rule in `deny.toml`. Only one of cargo-deny's values is accepted here.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
@@ -22,9 +22,9 @@ pub enum Answer {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// Scope of the checks.
+    /// Targets and packages that are checked.
     pub graph: Graph,
-    /// Used only by cargo-deny, which has the database of advisories.
+    /// Rules about advisories. Only cargo-deny uses them, because it has the database.
     #[serde(rename = "advisories")]
     _advisories: toml::Table,
     licenses: Licenses,
@@ -33,11 +33,11 @@ pub struct Rules {
     _sources: Sources,
 }
 
-/// Scope of the checks.
+/// Targets and packages that are checked.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
-    /// Targets of rustc. Dependencies of other targets are ignored.
+    /// Targets of rustc. Dependencies that are used only for other targets are ignored.
     pub targets: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ struct Sources {
     _unknown_git: Answer,
 }
 
-/// A package as in the output of `cargo metadata`.
+/// A package in the output of `cargo metadata`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Package {
     name: String,
@@ -95,7 +95,7 @@ struct Dependency {
 }
 
 impl Package {
-    /// Returns its name and version, `syn 2.0.119`.
+    /// Returns the name and the version of the package, such as `syn 2.0.119`.
     pub fn full_name(&self) -> String {
         format!("{} {}", self.name, self.version)
     }
@@ -105,7 +105,7 @@ impl Rules {
     /// Parses the text of `deny.toml`.
     ///
     /// # Errors
-    /// The text is not valid TOML, or has an unknown key or answer.
+    /// The text is not valid TOML, or has an unknown key or value.
     pub fn read(text: &str) -> Result<Rules, toml::de::Error> {
         toml::from_str(text)
     }
@@ -160,7 +160,7 @@ impl Rules {
         for skip in &self.bans.skip {
             let (name, version) = skip.one.split_once('@').unwrap_or((&skip.one, ""));
             let versions = all.get_mut(name);
-            // If only one version is left, the exception is obsolete.
+            // If only one version is left, the exception is obsolete and must be removed.
             if !versions.is_some_and(|versions| versions.len() > 1 && versions.remove(version)) {
                 broken.push(format!(
                     "bans.skip of deny.toml excuses {}, which is not there twice: take it out",

@@ -1,7 +1,8 @@
-//! Reads the types of records from their sources. cassay generates the schemas of files from them.
+//! Reads the types of records from their sources. The schemas of files are generated from these
+//! types.
 //!
-//! Reading the sources keeps the program and its build free of schema code. The meaning of a field
-//! is written once, as the comment above it.
+//! Since the sources are read, neither the program nor its build contains code for schemas. The
+//! meaning of a field is written once, as the comment of the field.
 
 use crate::tree;
 use anyhow::{Context, Result};
@@ -11,7 +12,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Ident, Item, LitStr, Token, Visibility, braced};
 
-/// Crates with types of records.
+/// Crates that define types of records.
 const CRATES: [&str; 3] = ["store", "analysis", "measure"];
 
 /// A type that appears in files.
@@ -24,31 +25,31 @@ pub enum Type {
     Words(Words),
     /// An alias.
     Alias(syn::Type),
-    /// Counters, one for each word of a set.
+    /// A counter for each word of a set, which has this name.
     Counters(String),
 }
 
-/// A set of words, as defined by `word_enum!`.
+/// A set of words that `word_enum!` defines.
 pub struct Words {
-    /// Attributes of the set, including its comment.
+    /// Attributes of the set, including its doc comment.
     pub attributes: Vec<Attribute>,
-    /// Words of the table.
+    /// Words of the set.
     pub words: Vec<Word>,
     name: String,
 }
 
 /// One word.
 pub struct Word {
-    /// Attributes of the word, including its comment.
+    /// Attributes of the word, including its doc comment.
     pub attributes: Vec<Attribute>,
-    /// Its name, then its earlier names.
+    /// Name of the word, and then its earlier names.
     pub names: Vec<String>,
 }
 
 /// All types, by file and name.
 pub struct Records {
     types: BTreeMap<(String, String), Type>,
-    /// Imports. For each file and name, the path and the name in that path.
+    /// Imports. The key is a file and a name, and the value is a path and the name at that path.
     uses: BTreeMap<(String, String), (Vec<String>, String)>,
 }
 
@@ -132,7 +133,7 @@ impl Records {
         }
     }
 
-    /// Returns the type to which a name refers in a file, and the file that defines it.
+    /// Returns the type to which a name refers in a file, and the file that defines the type.
     pub fn find(&self, name: &str, file: &str) -> Option<(&str, &Type)> {
         let here = (file.to_owned(), name.to_owned());
         if let Some(((file, _), typ)) = self.types.get_key_value(&here) {
@@ -150,7 +151,7 @@ fn modules(path: &[String], user: &str) -> Vec<String> {
     let (of, below) = match path.first().map(String::as_str) {
         Some("crate") => (own, rest(1)),
         Some(first) if CRATES.contains(&first) => (first, rest(1)),
-        // A module next to the file that names it, or below it.
+        // The path is that of a module next to the file, or below it.
         _ => {
             let folder =
                 user.trim_end_matches(".rs").trim_end_matches("/lib").trim_end_matches("/mod");

@@ -1,4 +1,5 @@
-//! Writes the JSON Schemas of cassay's output from the types of its records and their comments.
+//! Writes the JSON Schemas of cassay's output. They are generated from the types of its records and
+//! from their comments.
 //!
 //! The schemas are open. A later version may add a field, but no version renames or removes a
 //! field. Fields that older versions did not write are not required.
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use syn::{Attribute, Expr, Fields, GenericArgument, Lit, Meta, PathArguments};
 
-/// The schemas: file, type and title.
+/// The schemas. Each has its file, type and title.
 const SCHEMAS: [(&str, &str, &str); 3] = [
     (
         "docs/schema/findings.schema.json",
@@ -26,11 +27,11 @@ const SCHEMAS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Text for the field that `cassay plan --json` adds to `plan.json`.
+/// Description of the field that `cassay plan --json` adds to `plan.json`.
 const EXPECTED: &str = "Of `cassay plan --json`: what the comparison will be able to tell, from \
                         the study's last run; one sentence each.";
 
-/// Description of an empty word.
+/// Description of the empty word.
 const EMPTY: &str = "In files of earlier versions: none of these.";
 
 /// Returns every schema with the path of its file.
@@ -63,7 +64,7 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
     }
     maker.defs.sort_keys();
     whole.insert("$defs".to_owned(), maker.defs.into());
-    // It is indented by one space per level, because files of the tree must be small.
+    // The text is indented by only one space per level, because files in the tree must be small.
     let mut text = Vec::new();
     let lines = PrettyFormatter::with_indent(b" ");
     Value::from(whole).serialize(&mut Serializer::with_formatter(&mut text, lines))?;
@@ -72,20 +73,20 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
 
 struct Maker<'a> {
     records: &'a Records,
-    /// Finished definitions, by the name of the type.
+    /// Completed definitions, by the name of the type.
     defs: Map<String, Value>,
-    /// File of each type.
+    /// File in which each type is defined.
     files: BTreeMap<String, String>,
 }
 
 impl Maker<'_> {
-    /// Returns the schema of a named type, which is made on first use.
+    /// Returns the schema of a named type. It is generated when it is first used.
     fn type_schema(&mut self, name: &str, user: &str) -> Result<Value> {
         let Some((file, typ)) = self.records.find(name, user) else {
             bail!("{user}: nobody knows the type {name}");
         };
         let known = self.files.entry(name.to_owned()).or_insert_with(|| file.to_owned());
-        // Another type with this name gets the name of its file as a prefix.
+        // If another type has the same name, the file name is added as a prefix.
         let of_file = || format!("{}.{name}", stem(file));
         let key = if known == file {
             name.to_owned()
@@ -96,7 +97,7 @@ impl Maker<'_> {
         if self.defs.contains_key(&key) {
             return Ok(reference);
         }
-        // It is inserted before the schema is made, because types may contain themselves.
+        // The key is inserted before the schema is generated, because a type may contain itself.
         self.defs.insert(key.clone(), Value::Null);
         let made = match typ {
             Type::Struct(item) => self.structure(item, file),
@@ -117,7 +118,7 @@ impl Maker<'_> {
         match &item.fields {
             Fields::Named(fields) => {
                 let mut made = self.fields(fields, None, file)?;
-                // With a default for the whole type, no field is required.
+                // If the whole type has a default, none of its fields is required.
                 if serde_has(&item.attrs, "default")
                     && let Some(made) = made.as_object_mut()
                 {
@@ -134,7 +135,7 @@ impl Maker<'_> {
     }
 
     /// Returns the schema of a type that is serialized as another type. The comments of the fields
-    /// are on the first type.
+    /// come from the first type.
     fn written_as(
         &mut self,
         said: &[Attribute],
@@ -245,7 +246,7 @@ impl Maker<'_> {
         Ok(json!({"type": "object", "properties": properties}))
     }
 
-    /// Returns the schema of any Rust type that occurs in records.
+    /// Returns the schema of a Rust type in a field of a record.
     fn form(&mut self, typ: &syn::Type, file: &str) -> Result<Value> {
         let path = match typ {
             syn::Type::Array(array) => {
@@ -268,7 +269,7 @@ impl Maker<'_> {
         Ok(match (name.as_str(), &inner[..]) {
             ("String" | "PathBuf", _) => json!({"type": "string"}),
             ("bool", _) => json!({"type": "boolean"}),
-            // A number that is not finite is written as null.
+            // Numbers that are not finite are written as null.
             ("f64" | "f32" | "Known", _) => json!({"type": ["number", "null"]}),
             ("u8" | "u16" | "u32" | "u64" | "u128" | "usize", _) => {
                 json!({"type": "integer", "minimum": 0})
@@ -291,7 +292,8 @@ impl Maker<'_> {
         })
     }
 
-    /// Returns the schema of a map. If the keys are a set of words, each key gets its description.
+    /// Returns the schema of a map. If the keys are a set of words, each key gets the description
+    /// of its word.
     fn map(&mut self, key: &syn::Type, value: &syn::Type, file: &str) -> Result<Value> {
         let form = self.form(value, file)?;
         let mut made = json!({"type": "object", "additionalProperties": form});
@@ -318,7 +320,7 @@ fn stem(file: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Returns the schema of a set of words, each with its description.
+/// Returns the schema of a set of words, with the description of each word.
 fn words(words: &[Word]) -> Value {
     let all = words.iter().flat_map(|word| {
         word.names
@@ -328,12 +330,13 @@ fn words(words: &[Word]) -> Value {
     json!({"oneOf": all.collect::<Vec<_>>()})
 }
 
-/// Adds the comment to a schema.
+/// Adds a doc comment to a schema as its description.
 fn described(said: &[Attribute], form: Value) -> Value {
     let lines: Vec<String> = said.iter().filter_map(comment).collect();
     let text = lines.join(" ");
     let paragraph = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Links to constants and types have no meaning for readers of the file.
+    // Links to constants and types are not useful for readers of the schema, so only the names
+    // remain.
     let plain = paragraph.replace("[`", "`").replace("`]", "`");
     if plain.is_empty() {
         return form;
@@ -373,7 +376,8 @@ fn serde_text(attributes: &[Attribute], word: &str) -> Option<String> {
 fn serde_words(attributes: &[Attribute]) -> Vec<(String, Option<String>)> {
     let mut words = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // Attributes that cannot be parsed are ignored, since no type of a record needs them.
+        // Attributes that cannot be parsed are ignored, since the types of records do not have any
+        // that are needed.
         let _ = attribute.parse_nested_meta(|meta| {
             let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
             let text = if meta.input.peek(syn::Token![=]) {
@@ -392,7 +396,7 @@ fn serde_words(attributes: &[Attribute]) -> Vec<(String, Option<String>)> {
 mod tests {
     use super::*;
 
-    /// A wrong schema would pass unnoticed, because it would accept any file.
+    /// Without this test, a wrong schema would not be detected, because it would accept any file.
     #[test]
     fn schemas_say_what_words_counters_points_and_figures_are() {
         let all = all().unwrap();

@@ -1,6 +1,6 @@
-//! Finds values with needless intermediate names. Several calls in a row form a chain. There should
-//! be no name between two of them that is used only for the next call
-//! (`let rows = all.iter(); let rows = rows.filter(…);`).
+//! Finds values with needless intermediate names. Successive calls should form a chain. Between two
+//! of them there should not be a name that is used only for the next call (`let rows = all.iter();
+//! let rows = rows.filter(…);`).
 
 use super::Violation;
 use crate::tree::Tree;
@@ -8,11 +8,12 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Expr, Pat, Stmt};
 
-/// Checks that no value gets a name only for a single call in the next line, which reuses the name.
+/// Checks that no value has a name that is used only for a single call in the next line, if that
+/// line reuses the name.
 pub fn chains(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
-        // The rule about lengths reports files that do not parse.
+        // The rule about lengths reports files that cannot be parsed.
         let Ok(syntax) = syn::parse_file(file.text()) else {
             continue;
         };
@@ -26,7 +27,7 @@ pub fn chains(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Name and line of every value that is renamed for its next call.
+/// Name and line of every value that is renamed by its next call.
 #[derive(Default)]
 struct Renamed {
     found: Vec<(String, usize)>,
@@ -79,12 +80,12 @@ fn let_statement(statement: &Stmt) -> Option<LetStatement<'_>> {
     }
 }
 
-/// Calls whose result borrows their receiver, which then needs a name to remain alive.
+/// Calls whose result borrows their receiver. The receiver requires a name to remain alive.
 const BORROWING: [&str; 7] = [
     "as_bytes", "as_deref", "as_ref", "as_slice", "as_str", "iter", "to_str",
 ];
 
-/// Returns the name at the start of a chain of calls. `None` if the first call borrows.
+/// Returns the name at the start of a chain of calls. Returns `None` if the first call borrows.
 fn receiver(chain: &Expr) -> Option<&syn::Ident> {
     let mut at = chain;
     let mut first_call = None;
@@ -104,7 +105,7 @@ fn receiver(chain: &Expr) -> Option<&syn::Ident> {
     }
 }
 
-/// Returns true if a call can follow an expression without brackets around it, on its last line.
+/// Returns true if a call can be appended to the last line of an expression without brackets.
 fn is_postfix(value: &Expr) -> bool {
     match value {
         Expr::MethodCall(_) | Expr::Call(_) | Expr::Path(_) | Expr::Field(_) | Expr::Try(_) => true,
@@ -113,7 +114,7 @@ fn is_postfix(value: &Expr) -> bool {
     }
 }
 
-/// Counts the uses of a name in a value, including in format strings.
+/// Counts the uses of a name in a value, including those in format strings.
 fn uses(value: &Expr, name: &syn::Ident) -> usize {
     let mut uses = Uses { name, count: 0 };
     uses.visit_expr(value);

@@ -1,12 +1,11 @@
-//! Limits import cycles, since files of a crate that import each other can only be understood
-//! together.
+//! Limits import cycles. Files of a crate that import each other can only be understood together.
 
 use super::Violation;
 use crate::modules::Modules;
 use crate::tree::Tree;
 
-/// Maximum number of files in one cycle, by crate. Cycles of two files, a parent and its child, are
-/// allowed everywhere. These numbers may only decrease.
+/// Maximum number of files in one cycle, for some crates. Cycles of two files, a parent and its
+/// child, are permitted in all crates. These numbers may only decrease.
 const FILES_MAX: [(&str, usize); 11] = [
     ("cassandra", 3),
     ("cluster", 3),
@@ -24,7 +23,7 @@ const FILES_MAX: [(&str, usize); 11] = [
 /// Limit for the other crates.
 const FILES_MAX_ELSEWHERE: usize = 2;
 
-/// Checks that no cycle exceeds its limit, and that limits are lowered when cycles shrink.
+/// Checks that no cycle exceeds its limit, and that limits are lowered when cycles become smaller.
 pub fn circles(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for name in tree.crates() {

@@ -10,22 +10,21 @@ use syn::visit::{self, Visit};
 /// Maximum number of lines of a function. A function that fits on a screen is easier to read, and a
 /// screen shows 70 lines.
 const FUNCTION_LINES_MAX: usize = 70;
-/// Text that formats the cause of an error.
+/// Beginning of a placeholder that formats the cause of an error.
 const SOURCE: &str = "{source";
-/// Maximum distance between an `unsafe` and the reason above it. It allows a long comment before a
-/// wrapped statement.
+/// Maximum number of lines between an `unsafe` and the reason above it. It permits a long comment
+/// before a wrapped statement.
 const SAFETY_LINES_MAX: usize = 8;
-/// The data plane, which is one file and the folder of its modules, so that the boundary to the
-/// rest is visible.
+/// The data plane. It is one file and the folder of its modules, so that its boundary is visible.
 const HOT_LOOP: &str = "crates/load/src/worker.rs";
 const HOT_LOOP_MODULES: &str = "crates/load/src/worker/";
-/// Words for code that is slow, blocking or unpredictable for each operation.
+/// Words that indicate code which is slow, blocking or unpredictable for each operation.
 const HOT_LOOP_BANS: [&str; 8] = [
     "dyn", "Mutex", "RwLock", "HashMap", "BTreeMap", "Regex", "async", "await",
 ];
-/// Crates whose results depend only on their arguments.
+/// Crates whose results depend only on the arguments of their functions.
 const PURE_CRATES: [&str; 4] = ["cql", "workload", "imports", "analysis"];
-/// Words for access to the outside. Addresses of `std::net` are data and are allowed.
+/// Words that indicate access to the outside. Addresses of `std::net` are data and are permitted.
 const PURE_BANS: [&str; 9] = [
     "std::fs",
     "std::env",
@@ -39,7 +38,7 @@ const PURE_BANS: [&str; 9] = [
 ];
 /// The crate of plans, which reads only the files of the study.
 const PLANS: &str = "study";
-/// Words for access that is needed to carry out a plan.
+/// Words that indicate access which only the execution of a plan requires.
 const PLAN_BANS: [&str; 6] = [
     "std::env",
     "std::process",
@@ -119,8 +118,8 @@ impl<'ast> Visit<'ast> for Functions {
     }
 }
 
-/// Checks that a comment with `SAFETY:` and the reason is above each `unsafe` (for functions, a
-/// section `# Safety`).
+/// Checks that a comment with `SAFETY:` and the reason is above each `unsafe`. For functions, a
+/// section `# Safety` is accepted.
 pub fn safety(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -139,8 +138,8 @@ pub fn safety(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Checks that the text of an error does not contain its `source`, which a printed chain of errors
-/// would repeat.
+/// Checks that the text of an error does not contain its `source`. Otherwise a printed chain of
+/// errors would repeat it.
 pub fn causes(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -154,10 +153,10 @@ pub fn causes(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Checks that the hot loop does not contain words of [`HOT_LOOP_BANS`].
+/// Checks that the hot loop does not contain the words of [`HOT_LOOP_BANS`].
 pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
     if tree.file(HOT_LOOP).is_none() {
-        // A renamed file must not disable the rule.
+        // If the file is renamed, the rule must not be disabled without notice.
         let what = "the hot loop is gone; name its new file in xtask/src/tidy/code.rs";
         return vec![Violation::in_file(HOT_LOOP, what)];
     }
@@ -174,8 +173,8 @@ pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Checks that pure crates contain no words of [`PURE_BANS`], and the crate of plans no words of
-/// [`PLAN_BANS`].
+/// Checks that pure crates do not contain the words of [`PURE_BANS`], and that the crate of plans
+/// does not contain those of [`PLAN_BANS`].
 pub fn pure_crates(tree: &Tree) -> Vec<Violation> {
     let pure = PURE_CRATES.map(|name| (name, &PURE_BANS[..], "is pure"));
     let all = pure.into_iter().chain([(PLANS, &PLAN_BANS[..], "only plans")]);
@@ -194,21 +193,21 @@ pub fn pure_crates(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// An identifier or keyword. `a::b` gives the word `a::b` and the words `a` and `b`.
+/// An identifier or keyword. From `a::b`, the words are `a::b`, `a` and `b`.
 struct Word {
     text: String,
     line: usize,
 }
 
-/// Returns all words of the file. Empty for a file that does not parse, which `function_lengths`
-/// reports.
+/// Returns all words of the file. The list is empty for a file that cannot be parsed, which
+/// `function_lengths` reports.
 fn words(file: &File) -> Vec<Word> {
     let mut words = Vec::new();
     collect(file.text().parse().unwrap_or_default(), &mut words);
     words
 }
 
-/// Does the same as [`words`], without the items under `#[cfg(test)]`.
+/// Does the same as [`words`], but without the items with `#[cfg(test)]`.
 fn shipped_words(file: &File) -> Vec<Word> {
     let mut words = Vec::new();
     collect(without_tests(file.text()), &mut words);
@@ -247,7 +246,7 @@ fn collect(tokens: TokenStream, words: &mut Vec<Word>) {
     }
 }
 
-/// Collects the words of `use std::{fs, io}`: `std::fs` and `std::io`.
+/// Collects the words of a group such as `use std::{fs, io}`, which are `std::fs` and `std::io`.
 fn imports(group: &proc_macro2::Group, after_path: bool, words: &mut Vec<Word>) {
     let Some(before) = words.last().filter(|_| after_path).map(|word| word.text.clone()) else {
         return;

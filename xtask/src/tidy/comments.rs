@@ -1,12 +1,13 @@
 //! Rules about comments. A comment names only existing types, not types that were renamed or
-//! removed. The comment of an item has more than one word. A comment names its subject and actors.
+//! removed. The comment of an item has more than one word. A comment names its subject and its
+//! actors.
 
 use super::Violation;
 use crate::tree::Tree;
 use std::collections::BTreeSet;
 
-/// Names from outside that comments may use although no code contains them: of Cassandra, its
-/// tools, the JVM and Linux.
+/// Names that comments may use although no code contains them. They come from Cassandra, its tools,
+/// the JVM and Linux.
 const OF_OTHERS: [&str; 8] = [
     "CodeHeap_non",
     "DatabaseDescriptor",
@@ -18,8 +19,8 @@ const OF_OTHERS: [&str; 8] = [
     "TxRx",
 ];
 
-/// Checks that every camel-case name between backticks of a comment is a word of the code, or an
-/// external name.
+/// Checks every camel-case name between backticks in a comment. It must be a word of the code, or
+/// an external name.
 pub fn names(tree: &Tree) -> Vec<Violation> {
     let mut in_code: BTreeSet<&str> = OF_OTHERS.into_iter().collect();
     for file in tree.with_extension("rs") {
@@ -65,7 +66,7 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
 /// First words of a comment that leave its subject open.
 const OPENINGS: [&str; 3] = ["What ", "Whether ", "Who "];
 
-/// Words for an actor or a number that the comment does not name.
+/// Words that stand for an actor or a number which the comment does not name.
 const UNNAMED: [&str; 7] = [
     "; none", "nobody", "somebody", "whoever", " whom ", " of ours", "so many",
 ];
@@ -98,12 +99,12 @@ fn is_word(said: &str) -> bool {
     !said.contains([' ', '`'])
 }
 
-/// Returns the text of a comment that has its own line. `None` for other lines.
+/// Returns the text of a comment that is on a separate line. Returns `None` for other lines.
 fn comment(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("//")
 }
 
-/// Returns the parts between backticks.
+/// Returns the texts between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

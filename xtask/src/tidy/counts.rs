@@ -1,14 +1,15 @@
-//! Checks counts in documents: rules, points and commands, and the large crates.
+//! Checks counts in documents, which are those of rules, points and commands. Also checks the list
+//! of large crates.
 
 use super::Violation;
 use crate::modules::Modules;
 use crate::tree::Tree;
 
-/// Minimum number of lines without tests at which ARCHITECTURE.md names a crate and the reason why
+/// Number of lines without tests above which ARCHITECTURE.md must name a crate and the reason why
 /// it is not divided.
 const CRATE_LINES_LARGE: usize = 15_000;
 
-/// The sentence of ARCHITECTURE.md that names the large crates.
+/// Beginning of the sentence of ARCHITECTURE.md that names the large crates.
 const LARGE_CRATES: &str = "Crates of more than 15,000 lines without tests: ";
 
 const ONES: [&str; 20] = [
@@ -51,7 +52,7 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
         ("points", vec![rows("STYLE.md", "**")]),
     ];
     let mut found = Vec::new();
-    // The counts in a changelog were right when they were written.
+    // The counts in a changelog were right when they were written, so they are not checked.
     for file in tree.with_extension("md").filter(|file| file.path != "CHANGELOG.md") {
         for (number, line) in file.text().lines().enumerate() {
             let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
@@ -61,7 +62,7 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
                 let (Some((_, counts)), Some(said)) = (known, value(&pair[0])) else {
                     continue;
                 };
-                // Small numbers count other items, such as two rules of a section.
+                // Small numbers are counts of other items, such as two rules of a section.
                 if said >= 15 && !counts.contains(&said) {
                     let what = format!("says {} {thing}, but there are {counts:?}", pair[0]);
                     found.push(Violation::on_line(&file.path, number + 1, what));
@@ -72,7 +73,7 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns the value of a number in words. `None` for other words.
+/// Returns the value of a number in words. Returns `None` for other words.
 fn value(word: &str) -> Option<usize> {
     let (tens, ones) = word.split_once('-').unwrap_or((word, ""));
     let of = |names: &[&str], word: &str| names.iter().position(|name| *name == word);
@@ -95,7 +96,7 @@ pub fn commands(tree: &Tree) -> Vec<Violation> {
         .collect()
 }
 
-/// Checks that ARCHITECTURE.md names the large crates, and no others.
+/// Checks that ARCHITECTURE.md names all large crates, and no other crates.
 pub fn large_crates(tree: &Tree) -> Vec<Violation> {
     const PATH: &str = "ARCHITECTURE.md";
     let lines = |name: &String| Modules::read(tree, name).lines_count();

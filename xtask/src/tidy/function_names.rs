@@ -1,18 +1,19 @@
-//! Checks the names of functions. A function is a verb or a clear constructor. A test is a short
-//! proposition.
+//! Checks the names of functions. The name of a function is a verb or a clear constructor. The name
+//! of a test is a short proposition.
 
 use super::Violation;
 use crate::tree::Tree;
 
-/// Maximum length of a test's name, characters. A longer name fills a whole line in lists of
-/// results, and cannot be quoted in a sentence.
+/// Maximum length of a test's name, in characters. A longer name would fill a whole line in lists
+/// of results, and could not be quoted in a sentence.
 const TEST_NAME_MAX: usize = 60;
-/// Prepositions and participles, which describe neither the action nor the result of a function.
+/// Prepositions and participles. As a name, they describe neither the action nor the result of a
+/// function.
 const NO_NAMES: [&str; 7] = ["asked", "known", "named", "of", "said", "seen", "told"];
 /// Words that may come before `fn`.
 const MODIFIERS: [&str; 5] = ["async", "const", "default", "extern", "unsafe"];
 
-/// Checks that no function has only one of those words as its name.
+/// Checks that no function has one of the words of [`NO_NAMES`] as its whole name.
 pub fn function_names(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -47,7 +48,7 @@ pub fn test_names(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns the name of the function whose definition begins on a line.
+/// Returns the name of the function, if its definition begins on this line.
 fn defined(line: &str) -> Option<&str> {
     let (before, rest) = line.split_once("fn ")?;
     let is_modifier = |word: &str| {
@@ -66,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_preposition_or_a_participle_does_not_name_a_function() {
-        // This file must not define them itself.
+        // This file must not itself define functions with such names, so they are in a text.
         let text = "\
 impl A {
     pub(in crate::a) const FN of<T>(x: T) -> A {}

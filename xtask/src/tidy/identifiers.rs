@@ -1,15 +1,15 @@
-//! Rules about names in documents and comments, which must exist in the code.
+//! Rules about names in documents and comments. These names must exist in the code.
 
 use super::Violation;
 use super::text::document;
 use crate::tree::{File, Tree};
 use std::collections::HashSet;
 
-/// Documents about the code as it is. Decisions and the changelog also name earlier things.
+/// Documents about the current code. Decisions and the changelog also name earlier code.
 const DOCUMENTS: [&str; 4] = ["AGENTS.md", "ARCHITECTURE.md", "HACKING.md", "STYLE.md"];
 
 /// Checks that each identifier in a code span is a word in another file, and that each name of a
-/// source file is the name of an existing file.
+/// source file is that of an existing file.
 pub fn identifiers(tree: &Tree) -> Vec<Violation> {
     let sources = || tree.files.iter().filter(|file| !file.path.ends_with(".md"));
     let words: HashSet<&str> = sources().flat_map(|file| words(file.text())).collect();
@@ -18,8 +18,8 @@ pub fn identifiers(tree: &Tree) -> Vec<Violation> {
     documents.flat_map(|file| missing(file, &words, &files)).collect()
 }
 
-/// Checks that each package and each example in a cargo command exists. It skips decisions and
-/// changes, which may name removed packages, and tidy, whose tests name invented packages.
+/// Checks that each package and each example in a cargo command exists. Decisions and changes are
+/// skipped, because they may name removed packages. So is tidy, whose tests name invented packages.
 pub fn commands(tree: &Tree) -> Vec<Violation> {
     let manifests = tree.files.iter().filter(|file| file.path.ends_with("Cargo.toml"));
     let packages: HashSet<&str> = manifests.filter_map(|file| package(file.text())).collect();
@@ -57,7 +57,7 @@ fn package(manifest: &str) -> Option<&str> {
     Some(value.split_once('"')?.0)
 }
 
-/// Returns the name after an option of a cargo command in a line. `None` for a placeholder.
+/// Returns the name after an option of a cargo command in a line. Returns `None` for a placeholder.
 fn cargo_option<'a>(line: &'a str, option: &str) -> Option<&'a str> {
     let command = line.split_once("cargo ")?.1;
     let command = command.split_once(" -- ").map_or(command, |(cargo, _)| cargo);
@@ -73,7 +73,7 @@ fn missing(file: &File, words: &HashSet<&str>, files: &HashSet<&str>) -> Vec<Vio
             files.contains(code.as_str())
         } else {
             let parts = identifier_parts(&code);
-            // The words of a record are the names of an enum's variants, in another case.
+            // The words of a record are the names of an enum's variants in snake case.
             parts
                 .iter()
                 .all(|part| words.contains(part) || words.contains(camel(part).as_str()))
@@ -90,7 +90,7 @@ fn missing(file: &File, words: &HashSet<&str>, files: &HashSet<&str>) -> Vec<Vio
 }
 
 /// Returns the segments of a code span that is a path of identifiers, such as `Turn::trial_for`.
-/// Empty for any other span.
+/// The list is empty for any other span.
 fn identifier_parts(code: &str) -> Vec<&str> {
     let path = code.trim_end_matches("()");
     let parts: Vec<&str> = path.split("::").collect();
@@ -105,7 +105,7 @@ fn identifier_parts(code: &str) -> Vec<&str> {
     }
 }
 
-/// Returns a word of a record as the name of its variant: `TrialFailed` for `trial_failed`.
+/// Converts a word of a record to the name of its variant, such as `trial_failed` to `TrialFailed`.
 fn camel(word: &str) -> String {
     let capital = |part: &str| {
         let mut chars = part.chars();

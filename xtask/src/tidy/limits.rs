@@ -17,7 +17,7 @@ pub fn limits(tree: &Tree) -> Vec<Violation> {
     let text = |path: &str| tree.file(path).map(|file| file.text().to_owned()).unwrap_or_default();
     let coded = coded(&text(CODE));
     if coded.is_empty() {
-        // Moved code must not disable the rule.
+        // If the code is moved, the rule must not be disabled without notice.
         let what = "has no `impl Default for Limits`; name its file in xtask/src/tidy/limits.rs";
         return vec![Violation::in_file(CODE, what)];
     }
@@ -43,7 +43,7 @@ pub fn limits(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns name and value of each limit, with the spelling in the code.
+/// Returns the name and the value of each limit, as they are written in the code.
 fn coded(source: &str) -> BTreeMap<String, String> {
     let mut fields = Fields {
         source,
@@ -77,7 +77,7 @@ impl<'ast> Visit<'ast> for Fields<'_> {
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {}
 }
 
-/// Returns a map from the name to line and value of each row of the table.
+/// Returns the line and the value of each row of the table, by the name of the limit.
 fn stated(document: &str) -> BTreeMap<String, (usize, String)> {
     let lines = document.lines().enumerate().skip_while(|(_, line)| *line != TABLE_HEAD);
     let rows = lines.skip(2).take_while(|(_, line)| line.starts_with('|'));

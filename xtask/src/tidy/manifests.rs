@@ -1,16 +1,16 @@
-//! Rules about crates: the manifests must follow the table in ARCHITECTURE.md.
+//! Rules about crates. The manifests must correspond to the table in ARCHITECTURE.md.
 
 use super::Violation;
 use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
-/// Header of the table. The rows below it, up to the first other line, are crates.
+/// Header of the table. The rows below it, up to the first line that is not a row, are crates.
 const TABLE_HEAD: &str = "| layer | crate | the only crate that knows… | uses |";
 
 /// Crates that only the tests of another crate may use. The tests of `cassandra` and `cluster` use
-/// an agent that runs as a thread. Those of `fault` ask for the capabilities of a target. The
-/// simulated studies of `findings` draw their noise with `workload`.
+/// an agent that runs as a thread. The tests of `fault` query the capabilities of a target. The
+/// simulated studies of `findings` generate their noise with `workload`.
 const ASKED_BY_TESTS: [(&str, &str); 4] = [
     ("cassandra", "agent"),
     ("cluster", "agent"),
@@ -18,7 +18,8 @@ const ASKED_BY_TESTS: [(&str, &str); 4] = [
     ("findings", "workload"),
 ];
 
-/// Crates with developer commands. Their folders are in the root, and their rows state no secret.
+/// Crates with developer commands. Their folders are in the root, and their rows do not state what
+/// only they know.
 const DEVELOPMENT: [&str; 2] = ["xtask", "laboratories"];
 
 /// A row of the table.
@@ -62,7 +63,7 @@ fn row(line: usize, text: &str) -> Option<Row> {
     })
 }
 
-/// Returns the paths of the crate's manifest and of its possible root source files.
+/// Returns the path of the crate's manifest, and the possible paths of its root source file.
 fn places(name: &str) -> (String, [String; 2]) {
     let folder = if DEVELOPMENT.contains(&name) {
         name.to_owned()
@@ -76,7 +77,7 @@ fn places(name: &str) -> (String, [String; 2]) {
     (format!("{folder}/Cargo.toml"), roots)
 }
 
-/// Returns the names in a table of dependencies of the manifest.
+/// Returns the names in a table of dependencies in the manifest.
 fn dependencies_of(manifest: &toml::Table, key: &str) -> BTreeSet<String> {
     let table = manifest.get(key).and_then(toml::Value::as_table);
     table.into_iter().flat_map(|table| table.keys().cloned()).collect()
@@ -129,8 +130,8 @@ fn compare(
         let what = format!("says that `{}` uses `{name}`, but it does not", row.name);
         found.push(Violation::on_line(ARCHITECTURE, row.line, what));
     }
-    // The binary's tests may use all crates. The tests of other crates may use only the crates of
-    // their row, and those in ASKED_BY_TESTS.
+    // The tests of the binary may use all crates. The tests of other crates may use only the crates
+    // of their row, and those in `ASKED_BY_TESTS`.
     let tested = dependencies_of(manifest, "dev-dependencies");
     let foreign = tested
         .intersection(names)
@@ -143,7 +144,8 @@ fn compare(
         );
         found.push(Violation::in_file(path, what));
     }
-    // No crate may bring in an async runtime: the hot path and the engine are threads and loops.
+    // No crate may use an async runtime, since the hot path and the engine consist of threads and
+    // loops.
     for name in ["tokio", "async-std", "smol"].iter().filter(|name| used.contains(**name)) {
         found.push(Violation::in_file(
             path,
@@ -153,14 +155,16 @@ fn compare(
 }
 
 /// Checks that the first column is the layer of each crate, and that the rows are sorted by it. A
-/// crate is in the layer above the highest layer that it uses, or in layer 0.
+/// crate is in the layer above the highest layer that it uses. If it uses no crates, it is in layer
+/// 0.
 pub fn layers(tree: &Tree) -> Vec<Violation> {
     let rows = match rows(tree) {
         Ok(rows) => rows,
         Err(violation) => return vec![violation],
     };
     let mut layers: BTreeMap<&str, usize> = BTreeMap::new();
-    // Each round places at least one more crate, unless crates use each other in a cycle.
+    // Each round determines the layer of at least one more crate, unless crates use each other in a
+    // cycle.
     for _ in &rows {
         for row in &rows {
             let used: Option<Vec<usize>> =

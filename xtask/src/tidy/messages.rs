@@ -1,5 +1,5 @@
-//! Rules about the texts in the program itself: messages, hints, answers, labels. They are the
-//! rules for documents.
+//! Rules about the texts in the program itself, such as messages, hints, answers and labels. They
+//! are the same as for documents.
 
 use super::Violation;
 use super::sentences::broken_sentences;
@@ -7,11 +7,11 @@ use crate::test_items::without_tests;
 use crate::tree::Tree;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Minimum number of words of a text that is a message, instead of a key or a fragment of a
+/// Minimum number of words of a message. A text with fewer words is a key or a fragment of a
 /// command.
 const WORDS_MIN: usize = 4;
 
-/// Checks each sentence in the string literals of the crates, without those of tests.
+/// Checks each sentence in the string literals of the crates, except those of tests.
 pub fn messages(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs").filter(|file| holds_messages(&file.path)) {
@@ -30,7 +30,7 @@ fn holds_messages(path: &str) -> bool {
     in_sources && !path.contains("/tests/") && !path.ends_with("/tests.rs")
 }
 
-/// Collects the literals with several words, each with its line. A placeholder becomes one word.
+/// Collects the literals with several words, each with its line. A placeholder counts as one word.
 fn collect(tokens: TokenStream, texts: &mut Vec<(usize, String)>) {
     for token in tokens {
         match token {
@@ -49,14 +49,15 @@ fn collect(tokens: TokenStream, texts: &mut Vec<(usize, String)>) {
     }
 }
 
-/// Returns true for the `[doc = "…"]` that a comment of an item becomes.
+/// Returns true for the attribute `[doc = "…"]`, to which the doc comment of an item is converted.
 fn is_comment(group: &proc_macro2::Group) -> bool {
     let first = group.stream().into_iter().next();
     group.delimiter() == Delimiter::Bracket
         && matches!(first, Some(TokenTree::Ident(name)) if name == "doc")
 }
 
-/// Returns false for lines of lists, statements, columns and files of other programs.
+/// Returns false for lines of lists, statements and columns, and for lines of other programs'
+/// files.
 fn is_prose(line: &str) -> bool {
     let is_list = || !line.split_whitespace().any(|word| word.starts_with(char::is_lowercase));
     let line = line.trim_start();
@@ -66,7 +67,7 @@ fn is_prose(line: &str) -> bool {
         && !is_list()
 }
 
-/// Replaces each `{name}` of a format text by one word.
+/// Replaces each `{name}` in a format text by one word.
 fn without_placeholders(text: &str) -> String {
     let mut out = String::new();
     let mut depth = 0;

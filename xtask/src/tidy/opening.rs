@@ -1,5 +1,5 @@
-//! Rules about external files and programs. Files are opened through crate `foreign`, and programs
-//! are read through `remote::process`. Neither can wait forever.
+//! Rules about external files and programs. Files must be opened through the crate `foreign`, and
+//! programs must be read through `remote::process`. Neither can wait forever.
 
 use super::Violation;
 use crate::test_items::without_tests;
@@ -109,7 +109,7 @@ const OPENS: [(&str, &str); 27] = [
     ),
 ];
 
-/// Exceptions for talking to programs, and the reason.
+/// Exceptions for reading programs. Each has its reason.
 const LISTENS: [(&str, &str); 6] = [
     (
         "crates/agent/src/disk_check.rs",
@@ -134,7 +134,7 @@ const LISTENS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Checks that external files are opened through crate `foreign`.
+/// Checks that external files are opened through the crate `foreign`.
 pub fn files(tree: &Tree) -> Vec<Violation> {
     let hint = "open it by crate `foreign`, or name the file of the sources in \
                 xtask/src/tidy/opening.rs with the reason";
@@ -169,7 +169,7 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
             })),
         }
     }
-    // A tree in a test of a rule does not contain all of them.
+    // The tree in a test of a rule does not contain all of these files.
     if tree.file("Cargo.toml").is_some() {
         let idle = excepted.iter().zip(used).filter(|(_, used)| !used);
         found.extend(idle.map(|((place, _), _)| {
@@ -179,8 +179,8 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
     found
 }
 
-/// Collects calls and imports of `bans` outside tests, with their lines. A call whose argument is a
-/// literal path of the kernel is allowed.
+/// Collects calls and imports of `bans` outside of tests, with their lines. A call whose argument
+/// is a literal path of the kernel is permitted.
 fn collect(tokens: TokenStream, bans: &[&str], calls: &mut Vec<(usize, String)>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;
@@ -204,7 +204,7 @@ fn collect(tokens: TokenStream, bans: &[&str], calls: &mut Vec<(usize, String)>)
     }
 }
 
-/// Returns the name before `::` and the token at `at`.
+/// Returns the name before `::`, followed by the token at `at`.
 fn before(all: &[TokenTree], at: usize) -> Option<String> {
     let is_colon =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');

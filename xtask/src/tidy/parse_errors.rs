@@ -1,5 +1,6 @@
-//! A rule about values of studies and of records: an error of their parse is returned or reported.
-//! With `.ok()` or a default, a value that cassay cannot read would become another one.
+//! A rule about values of studies and records. If such a value cannot be parsed, the error must be
+//! returned or reported. With `.ok()` or a default, cassay would use another value instead of the
+//! one that it cannot read.
 
 use super::Violation;
 use crate::test_items::without_tests;
@@ -7,7 +8,7 @@ use crate::tree::Tree;
 use syn::Expr;
 use syn::visit::{self, Visit};
 
-/// Crates that read values of studies and of records.
+/// Crates that read values of studies and records.
 const READERS: [&str; 6] = [
     "study",
     "engine",
@@ -17,10 +18,10 @@ const READERS: [&str; 6] = [
     "cluster",
 ];
 
-/// Methods of a result that drop its error.
+/// Methods of `Result` that drop its error.
 const DROPS: [&str; 4] = ["ok", "unwrap_or", "unwrap_or_default", "unwrap_or_else"];
 
-/// Exceptions: a file or a folder of the sources, and the reason.
+/// Exceptions. Each is a file or a folder of the sources, with the reason.
 const EXCEPTIONS: [(&str, &str); 23] = [
     (
         "crates/study/src/units.rs",
@@ -116,7 +117,7 @@ const EXCEPTIONS: [(&str, &str); 23] = [
     ),
 ];
 
-/// Checks that no error of a parse is dropped.
+/// Checks that the error of a parse is never dropped.
 pub fn parse_errors(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut used = [false; EXCEPTIONS.len()];
@@ -137,7 +138,7 @@ pub fn parse_errors(tree: &Tree) -> Vec<Violation> {
             })),
         }
     }
-    // A tree in a test of a rule lacks some of them.
+    // The tree in a test of a rule does not contain all of these files.
     if tree.file("Cargo.toml").is_some() {
         let idle = EXCEPTIONS.iter().zip(used).filter(|(_, used)| !used);
         found.extend(idle.map(|((place, _), _)| {
@@ -147,13 +148,13 @@ pub fn parse_errors(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true for a source file of a reader crate, except test files.
+/// Returns true for a source file of one of these crates, except for test files.
 fn is_reader(path: &str) -> bool {
     let is_of = |name: &&str| path.starts_with(&format!("crates/{name}/src/"));
     READERS.iter().any(is_of) && !path.contains("/tests/") && !path.ends_with("/tests.rs")
 }
 
-/// Calls that drop the error of a parse: the line, and both calls.
+/// Calls that drop the error of a parse. Each has its line and the names of both calls.
 #[derive(Default)]
 struct Dropped {
     found: Vec<(usize, String)>,
@@ -170,7 +171,7 @@ impl<'ast> Visit<'ast> for Dropped {
     }
 }
 
-/// Returns the name of the function that parses a value, if a parse gives it.
+/// Returns the name of the function that parses a value, if an expression is the result of a parse.
 fn parser(value: &Expr) -> Option<String> {
     let name = match value {
         Expr::MethodCall(call) => call.method.to_string(),

@@ -1,16 +1,16 @@
-//! Checks the sentences that users read: of documents, and of the descriptions in schemas. A
+//! Checks the sentences of documents, and of the descriptions in schemas, which users read. A
 //! sentence has at most 30 words, names its actors, and does not begin with "What".
 
 use super::Violation;
 use crate::tree::Tree;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// Words that represent an actor or a number without naming it.
+/// Words that stand for an actor or a number without naming it.
 const UNNAMED: [&str; 6] = [
     "nobody", "somebody", "whoever", "whom", "of ours", "so many",
 ];
 
-/// Words after `is no` that make a comparison, as in `is no longer`.
+/// Words that form a comparison after `is no`, as in `is no longer`.
 const COMPARED: [&str; 13] = [
     "better",
     "different",
@@ -30,7 +30,7 @@ const COMPARED: [&str; 13] = [
 /// Maximum number of words of a sentence.
 const WORDS_MAX: usize = 30;
 
-/// Maximum number of words of a label, such as "What you see", which is not a sentence.
+/// Maximum number of words of a label, such as "What you see". A label is not a sentence.
 const LABEL_WORDS: usize = 4;
 
 /// Checks each sentence of the documents, and each description of the schemas.
@@ -48,12 +48,12 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true for documents that must be in plain English. Decisions keep their original words.
+/// Returns true for documents that must be in plain English. Decisions keep their original text.
 fn is_for_users(path: &str) -> bool {
     !path.starts_with("docs/decisions/")
 }
 
-/// Returns the violations of one file.
+/// Returns the violations in the texts of one file.
 fn judged(path: &str, texts: &[String]) -> Vec<Violation> {
     let all = texts.iter().flat_map(|text| broken_sentences(text));
     all.map(|what| Violation::on_line(path, 1, what)).collect()
@@ -101,8 +101,8 @@ fn without_code(text: &str) -> String {
     parts.map(|(index, part)| if index % 2 == 1 { "code" } else { part }).collect()
 }
 
-/// Returns the text of the paragraphs, list items, headings and table cells of a document. Leaves
-/// out code blocks.
+/// Returns the text of the paragraphs, list items, headings and table cells of a document. Code
+/// blocks are omitted.
 fn prose(text: &str) -> Vec<String> {
     let mut texts = vec![String::new()];
     let mut is_code = false;
@@ -132,7 +132,8 @@ fn prose(text: &str) -> Vec<String> {
     texts
 }
 
-/// Splits a text into sentences, at each mark before a space and a capital letter or code.
+/// Splits a text into sentences, after each punctuation mark that is followed by a space and a
+/// capital letter or code.
 fn split(text: &str) -> Vec<String> {
     let mut sentences = vec![String::new()];
     let mut words = text.split_whitespace().peekable();

@@ -1,5 +1,5 @@
-//! Rules about files as text: lengths, marks of unfinished work, and names in documents that must
-//! exist.
+//! Rules about files as text. They concern lengths, marks of unfinished work, and names in
+//! documents, which must exist.
 
 use super::Violation;
 use crate::changes::is_guide;
@@ -7,19 +7,19 @@ use crate::tree::{File, Tree};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::BTreeMap;
 
-/// Maximum number of columns, so that two panes fit next to each other.
+/// Maximum number of columns of a line, so that two panes fit next to each other.
 const LINE_COLUMNS_MAX: usize = 100;
 /// Maximum number of lines of a source file, so that it can be read without a break. A longer file
-/// gives the reason in its header.
+/// must give the reason in its header.
 const FILE_LINES_MAX: usize = 500;
-/// Maximum number of lines of a source file with a reason.
+/// Maximum number of lines of a source file that gives a reason.
 const FILE_LINES_HARD_MAX: usize = 1000;
 /// Beginning of the reason in the header of a long file.
 const LONG_BECAUSE: &str = "//! Long because ";
-/// Maximum number of bytes of a file, so that a clone remains small. Larger files are data, and
-/// belong in another place or in `LARGE_FILES`.
+/// Maximum size of a file in bytes, so that a clone remains small. Larger files are data. They
+/// belong elsewhere, or in `LARGE_FILES`.
 const FILE_BYTES_MAX: usize = 200_000;
-/// Files that may be larger, with the reason.
+/// Files that may be larger. Each has its reason.
 const LARGE_FILES: [(&str, &str); 2] = [
     ("Cargo.lock", "one entry per dependency of a dependency"),
     (
@@ -51,7 +51,7 @@ const HOSTS: [&str; 7] = [
     concat!("pypi", ".org"),
     concat!("arti", "factory"),
 ];
-/// The only file that may name one of them, because it contains the default address.
+/// The only file that may name one of these hosts, because it contains the default address.
 const HOSTS_FILE: &str = "crates/supply/src/repository.rs";
 /// Folders of a particular machine. The rule matches only paths that begin with one of them.
 const MACHINE_PATHS: [&str; 3] = [
@@ -104,7 +104,7 @@ pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
 /// Checks for markers of unfinished work, registry hosts and paths of a particular machine.
 pub fn leftovers(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    // cargo writes the lock files, which name its registry.
+    // cargo writes the lock files, which name its registry, so they are not checked.
     for file in tree.files.iter().filter(|file| !file.path.ends_with("Cargo.lock")) {
         for (index, line) in file.text().lines().enumerate() {
             let is_here = |what: &&str| file.path != HOSTS_FILE || !HOSTS.contains(what);
@@ -225,7 +225,7 @@ fn words_after(code: &str, prefix: &str) -> Vec<String> {
     words.filter(|word| !word.starts_with(['…', '<'])).map(str::to_owned).collect()
 }
 
-/// Returns true if the word is a complete path in this tree, without `…` and without patterns.
+/// Returns true if the word is a complete path in this tree. Words with `…` or patterns are not.
 fn is_our_path(word: &str) -> bool {
     let folders = [
         "crates/",
@@ -240,13 +240,13 @@ fn is_our_path(word: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
 }
 
-/// The parts of a Markdown document that the rules need, with lines from 1.
+/// The parts of a Markdown document that the rules require. Lines are counted from 1.
 #[derive(Default)]
 pub(super) struct Document {
     links: Vec<(usize, String)>,
-    /// Anchors of its headings.
+    /// Anchors of the headings.
     headings: Vec<String>,
-    /// Code spans and code blocks.
+    /// Code spans and code blocks, each with its line.
     codes: Vec<(usize, String)>,
     /// Code spans.
     pub(super) spans: Vec<(usize, String)>,

@@ -1,5 +1,5 @@
 //! Checks the names of types and files. A name must describe the type or the file. Pronouns,
-//! adverbs and bare participles do not.
+//! adverbs and bare participles do not describe them.
 
 use super::Violation;
 use crate::tree::Tree;
@@ -61,7 +61,8 @@ const NO_NAMES: [&str; 53] = [
     "Written",
 ];
 
-/// Words that end like a participle but are none, and the usual name of state that threads share.
+/// Words that end like a participle but are not participles, and the usual name for state that
+/// threads share.
 const NO_PARTICIPLES: [&str; 5] = ["Feed", "Need", "Seed", "Shared", "Speed"];
 
 /// Existing exceptions. No new entries are allowed.
@@ -73,7 +74,7 @@ const STILL_THERE: [(&str, &str); 2] = [
 /// Keywords before the name of a defined type.
 const DEFINING: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 
-/// Checks that no new type of the crates has only one of those words as its name.
+/// Checks that no new type of the crates has one of the words of [`NO_NAMES`] as its whole name.
 pub fn type_names(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -99,7 +100,7 @@ fn is_participle(name: &str) -> bool {
     is_one_word && name.ends_with("ed") && !NO_PARTICIPLES.contains(&name)
 }
 
-/// Checks that no source file has only one of those words as its name.
+/// Checks that no source file has one of the words of [`NO_NAMES`] as its whole name.
 pub fn file_names(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -113,7 +114,7 @@ pub fn file_names(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns the name of the type whose definition begins on a line.
+/// Returns the name of the type, if its definition begins on this line.
 fn defined(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace();
     let mut word = words.next()?;

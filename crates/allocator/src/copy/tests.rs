@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 
-// SAFETY: this is what `copy.s` takes and gives.
+// SAFETY: the signature is that of the function in `copy.s`.
 unsafe extern "C" {
     fn cassay_copy(to: *mut u8, from: *const u8, length: usize) -> *mut u8;
 }
 
-/// Bytes that all differ from their neighbours, some of them copied within. None if it does not
-/// fit.
+/// Fills a vector with bytes that all differ from their neighbours, and copies some of them within
+/// it. Returns `None` if a range does not fit.
 fn copied(size: usize, to: usize, from: usize, length: usize) -> Option<[Vec<u8>; 2]> {
     let fits = to.max(from).checked_add(length)? <= size;
     let before: Vec<u8> = (0..size).map(|at| (at * 7 + at / 251) as u8).collect();

@@ -1,4 +1,4 @@
-//! Parses requests for servers that speak CQL.
+//! Parses requests, for servers that use CQL.
 //!
 //! Like every parser in this crate, it never panics, and never reserves memory because of a count
 //! alone.
@@ -7,7 +7,7 @@ use super::{BatchKind, EventKind, param};
 use crate::frame::{Header, flag, opcode};
 use crate::wire::{ParseError, Reader, Result};
 
-/// A request, as a server sees it.
+/// A request, as a server receives it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request<'a> {
     /// Opens a connection.
@@ -19,14 +19,14 @@ pub enum Request<'a> {
     Options,
     /// AUTH_RESPONSE with credentials.
     AuthResponse {
-        /// The mechanism's token; `None` is null.
+        /// Token of the authentication mechanism. `None` is null.
         token: Option<&'a [u8]>,
     },
     /// A statement as text.
     Query {
         /// Text of the statement.
         cql: &'a str,
-        /// Parameters of its execution.
+        /// Parameters of the execution.
         parameters: Parameters<'a>,
     },
     /// Prepares a statement.
@@ -38,7 +38,7 @@ pub enum Request<'a> {
     Execute {
         /// The statement's id.
         id: &'a [u8],
-        /// Parameters of its execution.
+        /// Parameters of the execution.
         parameters: Parameters<'a>,
     },
     /// Several statements at once.
@@ -47,7 +47,7 @@ pub enum Request<'a> {
         kind: BatchKind,
         /// The statements, each with its values.
         statements: Vec<(BatchStatement<'a>, Vec<BoundValue<'a>>)>,
-        /// Consistency and other parameters. They never have values of their own.
+        /// Consistency and other parameters of the batch. They never include values.
         parameters: Parameters<'a>,
     },
     /// Registers for events.
@@ -84,26 +84,26 @@ pub struct Parameters<'a> {
     pub consistency: u16,
     /// Number of values.
     pub values_count: u16,
-    /// True if the rows may omit the description of their columns.
+    /// True if the response may omit the description of the columns.
     pub skip_metadata: bool,
     /// Rows per page.
     pub page_size: Option<i32>,
     /// Position at which the previous page ended.
     pub paging_state: Option<&'a [u8]>,
-    /// Code of the consistency of the Paxos part.
+    /// Code of the consistency level of the Paxos part.
     pub serial_consistency: Option<u16>,
-    /// Write time in microseconds since 1970.
+    /// Timestamp of the write in microseconds since 1970.
     pub timestamp_us: Option<i64>,
     values: &'a [u8],
     named: bool,
 }
 
 impl<'a> Parameters<'a> {
-    /// Returns the values in their order on the wire. It skips the names of values.
+    /// Returns the values in the order of the frame. It skips the names of values.
     pub fn values(&self) -> impl Iterator<Item = BoundValue<'a>> + use<'a> {
         let mut reader = Reader::new(self.values);
         let named = self.named;
-        // `parse` has already walked the values, so no error can occur here.
+        // `parse` has already checked the values, so no error can occur here.
         (0..self.values_count).map_while(move |_| read_value(&mut reader, named).ok())
     }
 }
@@ -111,7 +111,7 @@ impl<'a> Parameters<'a> {
 /// Parses the uncompressed body of a request. A custom payload is skipped.
 ///
 /// # Errors
-/// The opcode is not a request's, or the body does not fit its opcode.
+/// The opcode is not that of a request, or the body does not fit the opcode.
 pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Request<'a>> {
     let mut reader = Reader::new(body);
     if header.flags & flag::CUSTOM_PAYLOAD != 0 {
@@ -146,7 +146,7 @@ pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Request<'a>> {
 }
 
 /// Returns only the statement id in the body of an EXECUTE without a custom payload. This is the
-/// hot path of a server. `None` if the body is too short.
+/// hot path of a server. Returns `None` if the body is too short.
 #[inline]
 pub fn execute_id(body: &[u8]) -> Option<&[u8]> {
     let (length, rest) = body.split_first_chunk()?;
@@ -247,7 +247,8 @@ fn parameters<'a>(reader: &mut Reader<'a>) -> Result<Parameters<'a>> {
     })
 }
 
-/// Reads a [value]: like [bytes], but a length of -2 means "not set".
+/// Reads a [value] in the terms of the specification. It is like [bytes], but a length of -2 means
+/// "not set".
 fn read_value<'a>(reader: &mut Reader<'a>, named: bool) -> Result<BoundValue<'a>> {
     const UNSET: i32 = -2;
     if named {

@@ -1,9 +1,9 @@
-//! Parses ERROR: every code of Cassandra as a typed outcome, with its details.
+//! Parses ERROR responses. Every code of Cassandra is a typed reason, with its details.
 
 use crate::version::Version;
 use crate::wire::{Reader, Result};
 
-/// Reason for a failure: the first field of every ERROR.
+/// Reason for a failure. It is the first field of every ERROR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// A bug in the server, or an unforeseen condition.
@@ -52,8 +52,8 @@ pub enum ErrorCode {
 
 use ErrorCode as Code;
 
-/// Codes on the wire. The table is small, and only errors need it, which are rare or already a
-/// disaster.
+/// Codes in the protocol, with their names. A linear search is sufficient, since the table is small
+/// and only errors use it.
 const CODES: [(i32, ErrorCode, &str); 20] = [
     (0x0000, Code::ServerError, "server error"),
     (0x000A, Code::ProtocolError, "protocol error"),
@@ -78,7 +78,8 @@ const CODES: [(i32, ErrorCode, &str); 20] = [
 ];
 
 impl ErrorCode {
-    /// Returns the typed code of a number from the wire, or [`ErrorCode::Other`] if it is unknown.
+    /// Returns the typed reason for a code in the protocol, or [`ErrorCode::Other`] if the code is
+    /// unknown.
     pub fn from_code(code: i32) -> ErrorCode {
         let known = CODES.iter().find(|(number, _, _)| *number == code);
         known.map_or(ErrorCode::Other(code), |(_, code, _)| *code)
@@ -89,9 +90,9 @@ impl ErrorCode {
         CODES.iter().map(|(_, code, _)| *code)
     }
 
-    /// Returns the code with this name, in lower case and with underscores (`write_timeout`), if a
-    /// server may answer any request with it. `None` for codes that name an object of the request:
-    /// an existing table, or an unknown statement.
+    /// Returns the reason with this name, in lower case and with underscores (`write_timeout`), if
+    /// a server may answer any request with it. Returns `None` for reasons that name an object of
+    /// the request, which are an existing table and an unknown statement.
     pub fn parse_for_any_request(name: &str) -> Option<ErrorCode> {
         let is_named = |code: &ErrorCode| code.to_string().to_lowercase().replace(' ', "_") == name;
         let names_none =
@@ -99,7 +100,7 @@ impl ErrorCode {
         ErrorCode::all().filter(names_none).find(is_named)
     }
 
-    /// Returns the number on the wire.
+    /// Returns the code in the protocol.
     pub fn code(self) -> i32 {
         match self {
             ErrorCode::Other(code) => code,
@@ -124,54 +125,54 @@ pub struct ErrorBody<'a> {
     pub code: ErrorCode,
     /// The server's message.
     pub message: &'a str,
-    /// Details of the code.
+    /// Details that the reason has.
     pub detail: ErrorDetail<'a>,
 }
 
-/// Details of an ERROR, in addition to its message. Consistencies are codes as received, see
-/// [`Consistency::from_code`](crate::Consistency::from_code). The numbers count replicas.
+/// Details of an ERROR, in addition to its message. Consistencies are codes as received. See
+/// [`Consistency::from_code`](crate::Consistency::from_code). The numbers are numbers of replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorDetail<'a> {
-    /// The code has no details.
+    /// The reason has no details.
     None,
     /// Too few replicas were alive.
     Unavailable {
-        /// Consistency of the request.
+        /// Consistency level of the request.
         consistency: u16,
-        /// Replicas that had to be alive.
+        /// Number of replicas that had to be alive.
         required: i32,
-        /// Replicas that were alive.
+        /// Number of replicas that were alive.
         alive: i32,
     },
     /// A write timed out.
     WriteTimeout {
-        /// Consistency of the request.
+        /// Consistency level of the request.
         consistency: u16,
         /// Replicas that acknowledged.
         received: i32,
-        /// Replicas that had to acknowledge.
+        /// Number of replicas that had to acknowledge.
         block_for: i32,
-        /// SIMPLE, BATCH, UNLOGGED_BATCH, COUNTER, BATCH_LOG, CAS, VIEW or CDC.
+        /// Type of the write: SIMPLE, BATCH, UNLOGGED_BATCH, COUNTER, BATCH_LOG, CAS, VIEW or CDC.
         write_type: &'a str,
     },
     /// A read timed out.
     ReadTimeout {
-        /// Consistency of the request.
+        /// Consistency level of the request.
         consistency: u16,
         /// Replicas that answered.
         received: i32,
-        /// Replicas that had to answer.
+        /// Number of replicas that had to answer.
         block_for: i32,
-        /// True if the replica that had to return the data was among them.
+        /// True if the replica that had to return the data was among those that answered.
         data_present: bool,
     },
     /// A read failed on a replica.
     ReadFailure {
-        /// Consistency of the request.
+        /// Consistency level of the request.
         consistency: u16,
         /// Replicas that answered.
         received: i32,
-        /// Replicas that had to answer.
+        /// Number of replicas that had to answer.
         block_for: i32,
         /// Replicas that failed.
         failures: i32,
@@ -184,36 +185,36 @@ pub enum ErrorDetail<'a> {
         keyspace: &'a str,
         /// Name of the function.
         function: &'a str,
-        /// CQL types of its arguments.
+        /// CQL types of the function's arguments.
         argument_types: Vec<String>,
     },
     /// A write failed on a replica.
     WriteFailure {
-        /// Consistency of the request.
+        /// Consistency level of the request.
         consistency: u16,
         /// Replicas that acknowledged.
         received: i32,
-        /// Replicas that had to acknowledge.
+        /// Number of replicas that had to acknowledge.
         block_for: i32,
         /// Replicas that failed.
         failures: i32,
-        /// As for a write timeout.
+        /// Type of the write, as for a write timeout.
         write_type: &'a str,
     },
     /// The outcome of a lightweight transaction is unknown.
     CasWriteUnknown {
-        /// Consistency of the request.
+        /// Consistency level of the request.
         consistency: u16,
         /// Replicas that acknowledged.
         received: i32,
-        /// Replicas that had to acknowledge.
+        /// Number of replicas that had to acknowledge.
         block_for: i32,
     },
     /// The keyspace or table already exists.
     AlreadyExists {
         /// Keyspace of the object.
         keyspace: &'a str,
-        /// The table. Empty if the error is about the keyspace itself.
+        /// Name of the table. It is empty if the error is about the keyspace itself.
         table: &'a str,
     },
     /// The prepared statement is unknown.
@@ -223,8 +224,8 @@ pub enum ErrorDetail<'a> {
     },
 }
 
-/// Returns the code of an ERROR from its [`payload`](super::payload). `None` if the body is too
-/// short.
+/// Returns the code of an ERROR from its [`payload`](super::payload). Returns `None` if the body is
+/// too short.
 #[inline]
 pub fn error_code(body: &[u8]) -> Option<ErrorCode> {
     Some(ErrorCode::from_code(i32::from_be_bytes(
@@ -332,7 +333,8 @@ impl<'a> ErrorDetail<'a> {
                 received,
                 block_for,
             },
-            // Unavailable, the only code left, has the other order: required, then alive.
+            // The only reason left is Unavailable, whose numbers have another order: required, then
+            // alive.
             _ => ErrorDetail::Unavailable {
                 consistency,
                 required: received,
@@ -342,12 +344,12 @@ impl<'a> ErrorDetail<'a> {
     }
 }
 
-/// Returns the number of failed replicas. Since version 5, each has its reason.
+/// Returns the number of failed replicas. Since version 5, each replica has a separate reason.
 fn failures(reader: &mut Reader<'_>, version: Version) -> Result<i32> {
     if version < Version::V5 {
         return reader.i32("number of failures");
     }
-    // An address with at least its length, and a code.
+    // Each entry has an address with at least its length, and a code.
     let count = reader.count("number of failures", 3)?;
     for _ in 0..count {
         let length = reader.u8("length of a replica's address")?;

@@ -1,4 +1,4 @@
-//! Parses EVENT, and the schema changes that a RESULT carries in the same form.
+//! Parses EVENT, and the schema changes that a RESULT contains in the same form.
 
 use std::net::SocketAddr;
 
@@ -9,14 +9,14 @@ use crate::wire::{ParseError, Reader, Result};
 pub enum Event {
     /// A node joined, left or moved.
     TopologyChange {
-        /// NEW_NODE, REMOVED_NODE or MOVED_NODE.
+        /// Type of the change: NEW_NODE, REMOVED_NODE or MOVED_NODE.
         change: String,
         /// The node's address for clients.
         address: SocketAddr,
     },
     /// A node went up or down.
     StatusChange {
-        /// True if it is now up.
+        /// True if the node is now up.
         up: bool,
         /// The node's address for clients.
         address: SocketAddr,
@@ -52,22 +52,22 @@ pub enum SchemaChangeKind {
 pub enum SchemaTarget {
     /// The keyspace itself.
     Keyspace,
-    /// A table (or view) of this name.
+    /// A table or view with this name.
     Table(String),
-    /// A user-defined type of this name.
+    /// A user-defined type with this name.
     Type(String),
     /// A user-defined function.
     Function {
         /// Name of the function.
         name: String,
-        /// CQL types of its arguments.
+        /// CQL types of the function's arguments.
         argument_types: Vec<String>,
     },
     /// A user-defined aggregate.
     Aggregate {
         /// Name of the aggregate.
         name: String,
-        /// CQL types of its arguments.
+        /// CQL types of the aggregate's arguments.
         argument_types: Vec<String>,
     },
 }

@@ -1,27 +1,30 @@
 //! Parses descriptions of columns, which precede rows and accompany prepared statements.
 //!
-//! Only in these descriptions can a few bytes of a response require much memory. A column takes 4
-//! bytes on the wire and 100 in memory, and a keyspace named once is repeated in every column. The
-//! limits below prevent this. All of them are far above the values that Cassandra produces.
+//! These descriptions are the only part of a response in which a few bytes can require much memory.
+//! A column takes 4 bytes in the response and 100 in memory, and a keyspace that is named once is
+//! repeated in every column. The limits below prevent this. All of them are far above the values
+//! that Cassandra produces.
 
 use crate::request::StatementId;
 use crate::value::CqlType;
 use crate::version::Version;
 use crate::wire::{ParseError, Reader, Result};
 
-/// Maximum number of columns of a description. A statement cannot bind more values either.
+/// Maximum number of columns of a description. A statement cannot bind more values than this
+/// either.
 pub const COLUMNS_MAX: usize = 65_535;
 
-/// Maximum nesting of types. CQL types written by people have 2 or 3 levels, and each level costs
-/// the parser a stack frame.
+/// Maximum nesting of types. CQL types that people write have 2 or 3 levels, and each level
+/// requires a stack frame of the parser.
 pub const TYPE_DEPTH_MAX: usize = 32;
 
-/// Maximum number of types in one description, including nested types: 2 for each column of the
-/// widest description.
+/// Maximum number of types in one description, including nested types. It permits 2 types for each
+/// column of the widest description.
 const TYPES_MAX: usize = 2 * COLUMNS_MAX;
 
-/// Maximum bytes for repeating keyspace and table in every column. The longest names that Cassandra
-/// 5 allows have 222 bytes, so this suffices for over 37,000 columns with the longest names.
+/// Maximum number of bytes for repeating the keyspace and table in every column. The longest names
+/// that Cassandra 5 allows have 222 bytes, so the limit is sufficient for over 37,000 columns with
+/// the longest names.
 const REPEATED_NAMES_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Bits of the flags of metadata.
@@ -39,7 +42,7 @@ pub struct ColumnSpec {
     pub keyspace: String,
     /// Table of the column.
     pub table: String,
-    /// The column's (or marker's) name.
+    /// Name of the column or marker.
     pub name: String,
     /// Type of the column.
     pub typ: CqlType,
@@ -48,22 +51,24 @@ pub struct ColumnSpec {
 /// A prepared statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedStatement {
-    /// The id that EXECUTE names.
+    /// Id of the statement for EXECUTE.
     pub id: Vec<u8>,
-    /// Id of the description of its result columns in version 5. Empty in older versions.
+    /// Id of the description of the statement's result columns in version 5. It is empty in older
+    /// versions.
     pub result_metadata_id: Vec<u8>,
     /// The bind markers, in order.
     pub bind_columns: Vec<ColumnSpec>,
-    /// Indexes of the bind markers that form the partition key, in the key's order. Empty if the
-    /// markers do not cover the whole key, or if the server does not state it, as in version 3.
-    /// Each is less than the number of markers.
+    /// Indexes of the bind markers that form the partition key, in the order of the key. The list
+    /// is empty if the markers do not cover the whole key, or if the server does not state it, as
+    /// in version 3. Each index is less than the number of markers.
     pub partition_key_indexes: Vec<u16>,
-    /// The columns of its rows. Empty if it returns no rows.
+    /// The columns of the rows that the statement returns. The list is empty if it does not return
+    /// rows.
     pub result_columns: Vec<ColumnSpec>,
 }
 
 impl PreparedStatement {
-    /// Returns the identifiers for EXECUTE.
+    /// Returns the identifiers of the statement for EXECUTE.
     pub fn statement_id(&self) -> StatementId<'_> {
         StatementId {
             id: &self.id,
@@ -111,7 +116,7 @@ impl PreparedStatement {
     }
 }
 
-/// Start of the metadata of rows, before its columns.
+/// Start of the metadata of rows, before the columns.
 pub(super) struct Preamble<'a> {
     pub flags: i32,
     pub columns_count: usize,
@@ -128,7 +133,7 @@ impl<'a> Preamble<'a> {
             _ => reader.bytes("paging state")?,
         };
         if flags & bit::METADATA_CHANGED != 0 {
-            // The columns follow, even if the request asked to skip them.
+            // In this case the columns follow, even if the request asked to skip them.
             reader.short_bytes("id of the metadata of rows")?;
         }
         Ok(Preamble {
@@ -157,7 +162,8 @@ fn columns_count(reader: &mut Reader<'_>) -> Result<usize> {
     }
 }
 
-/// Reads the descriptions of `count` columns. Empty if `flags` state that there are none.
+/// Reads the descriptions of `count` columns. The list is empty if `flags` state that the
+/// descriptions are omitted.
 pub(super) fn read_columns(
     reader: &mut Reader<'_>,
     flags: i32,
@@ -194,8 +200,8 @@ pub(super) fn skip_columns(reader: &mut Reader<'_>, flags: i32, count: usize) ->
     })
 }
 
-/// Calls `column` for each description, with its keyspace, table and name, and the reader at its
-/// type.
+/// Calls `column` for each description, with the keyspace, table and name of the column, and with
+/// the reader at the position of the type.
 fn walk_columns<'a>(
     reader: &mut Reader<'a>,
     flags: i32,

@@ -5,35 +5,35 @@ use super::{ResultKind, result_kind};
 use crate::value::{self, Value};
 use crate::wire::{ParseError, Reader, Result};
 
-/// Rows with the description of their columns.
+/// Rows, and the description of their columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows<'a> {
-    /// The columns. Empty if the request asked to skip them.
+    /// The columns. The list is empty if the request asked to skip them.
     pub columns: Vec<ColumnSpec>,
-    /// Start of the next page. `None` for the last page.
+    /// Position of the next page. `None` for the last page.
     pub paging_state: Option<&'a [u8]>,
     /// The rows.
     pub raw: RawRows<'a>,
 }
 
-/// Rows in the bytes of the body.
+/// Rows that are still encoded in the bytes of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawRows<'a> {
     /// Number of columns of each row.
     pub columns_count: usize,
-    /// Number of rows that the server announced. The bytes have room for them, but may still be
-    /// wrong.
+    /// Number of rows that the server announced. The body is long enough for them, but their bytes
+    /// may still be invalid.
     pub rows_count: usize,
-    /// Start of the next page. `None` for the last page.
+    /// Position of the next page. `None` for the last page.
     pub paging_state: Option<&'a [u8]>,
     cells: &'a [u8],
 }
 
-/// One row: its cells, in the order of the columns.
+/// One row, with its cells in the order of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     columns_count: usize,
-    /// The cells, which were already walked once.
+    /// Bytes of the cells, which have already been checked once.
     cells: &'a [u8],
 }
 
@@ -51,11 +51,10 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Returns all values, row by row.
+    /// Returns all values, row by row. If the columns were skipped, the rows have no values.
     ///
     /// # Errors
-    /// A cell does not match its column's type, or a row is cut off. Skipped columns give no
-    /// values.
+    /// A cell does not match its column's type, or a row is incomplete.
     pub fn values(&self) -> Result<Vec<Vec<Value>>> {
         let decoded = |row: Result<Row<'a>>| {
             let row = row?;
@@ -70,7 +69,8 @@ impl<'a> RawRows<'a> {
     /// Parses the [`payload`](super::payload) of a RESULT of kind Rows, without allocating.
     ///
     /// # Errors
-    /// Another kind of RESULT; unreadable metadata; more rows than the bytes have room for.
+    /// The RESULT has another kind, the metadata cannot be parsed, or the body is too short for the
+    /// number of rows.
     #[inline]
     pub fn parse(body: &'a [u8]) -> Result<RawRows<'a>> {
         Self::parse_with(body, |reader, preamble| {
@@ -100,8 +100,8 @@ impl<'a> RawRows<'a> {
         let preamble = Preamble::read(&mut reader)?;
         columns(&mut reader, &preamble)?;
         let (columns_count, offset) = (preamble.columns_count, reader.offset());
-        // Each cell has at least its length of 4 bytes. A row without columns has no bytes that
-        // could justify a count of rows, so it also counts as 4 bytes.
+        // Each cell has at least its length of 4 bytes. A row without columns has no bytes against
+        // which a number of rows could be checked, so it also counts as 4 bytes.
         let rows_count = reader.count("number of rows", 4 * columns_count.max(1))?;
         if columns_count == 0 && rows_count > 0 {
             let (what, allowed) = ("number of rows", "0, because the result has no columns");
@@ -121,9 +121,9 @@ impl<'a> RawRows<'a> {
         })
     }
 
-    /// Returns the first cell of the first row as a boolean. For a conditional statement (and a
-    /// batch with one) this is the column `[applied]`. `None` without a row, or if the cell is not
-    /// a boolean.
+    /// Returns the first cell of the first row as a boolean. In the result of a conditional
+    /// statement, or of a batch with one, this is the column `[applied]`. Returns `None` without a
+    /// row, or if the cell is not a boolean.
     #[inline]
     pub fn applied(&self) -> Option<bool> {
         let row = self.rows().next()?.ok()?;
@@ -163,11 +163,11 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Returns the cells in the order of the columns. `None` is null.
+    /// Returns the cells in the order of the columns. A null cell is `None`.
     #[inline]
     pub fn cells(&self) -> impl Iterator<Item = Option<&'a [u8]>> + use<'a> {
         let mut reader = Reader::new(self.cells);
-        // `read` has walked the same bytes, so no cell is cut off here.
+        // `read` has already checked the same bytes, so no cell is incomplete here.
         (0..self.columns_count).map_while(move |_| reader.bytes("cell").ok())
     }
 }

@@ -36,7 +36,8 @@ fn read(segments: Segments, wire: &[u8], length: usize, step: usize) -> Vec<u8> 
     out
 }
 
-/// Written by hand from the specification: 9 bytes in one self-contained segment.
+/// The expected bytes were written by hand from the specification: 9 bytes in one self-contained
+/// segment.
 #[test]
 fn a_segment_has_lengths_a_checksum_frames_and_their_checksum() {
     let mut frames = Vec::new();
@@ -48,7 +49,7 @@ fn a_segment_has_lengths_a_checksum_frames_and_their_checksum() {
     assert_eq!(wire[6..6 + frames.len()], frames);
     let mut wire = Vec::new();
     BOTH[1].wrap(&frames, &mut wire);
-    // It did not become shorter, so the length before compression is 0.
+    // Compression did not make the segment shorter, so the length before compression is 0.
     assert_eq!(wire[..5], [frames.len() as u8, 0, 0, 0, 0x04]);
     assert_eq!(wire.len(), 8 + frames.len() + 4);
 }
@@ -116,7 +117,8 @@ fn nothing_is_allocated_where_there_is_room() {
     }
 }
 
-/// Compares the same statement in each version: flags of four bytes, and the id of the metadata.
+/// Compares the same statement in each version. Version 5 has flags of four bytes, and the id of
+/// the metadata.
 #[test]
 fn version_five_has_wide_flags_and_names_the_metadata_of_rows() {
     let of = |version: Version| {

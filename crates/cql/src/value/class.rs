@@ -1,7 +1,7 @@
 //! Java class names of types, such as `VectorType(FloatType , 3)` (with packages). Version 4 of the
-//! protocol uses them for types that are younger than it (vectors, durations).
+//! protocol uses them for types that were added later (vectors, durations).
 //!
-//! A name that cannot be parsed is not an error: the type is then known only by its name.
+//! A name that cannot be parsed is not an error. Only the name of the type is then known.
 
 use super::{CqlType, SIMPLE, UdtType};
 use crate::response::TYPE_DEPTH_MAX;
@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 /// Package of Cassandra's own types. A name without a package also belongs to it.
 const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 
-/// Returns the type of a class name.
+/// Returns the type for a class name.
 pub(super) fn parse(name: &str) -> CqlType {
     let mut parser = Parser { rest: name };
     match parser.typ(TYPE_DEPTH_MAX) {
@@ -19,7 +19,7 @@ pub(super) fn parse(name: &str) -> CqlType {
     }
 }
 
-/// Returns the class name of a type: the reverse of [`parse`].
+/// Returns the class name of a type. It is the reverse of [`parse`].
 pub(super) fn name(typ: &CqlType) -> String {
     let list = |types: &[&CqlType]| types.iter().map(|typ| name(typ)).collect::<Vec<_>>().join(",");
     match typ {
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
         })))
     }
 
-    /// Returns the characters up to the next separator, at least one.
+    /// Returns the characters up to the next separator. There must be at least one.
     fn word(&mut self) -> Option<&'a str> {
         self.rest = self.rest.trim_start();
         let end = self.rest.find(['(', ')', ',', ':', ' ']).unwrap_or(self.rest.len());

@@ -7,7 +7,7 @@ use super::{CqlType, Value};
 use crate::wire::{ParseError, Reader, Result};
 
 /// Decodes a cell of type `typ`. `None` is null. Zero bytes are [`Value::Empty`], except for the
-/// types that may have none (text, bytes).
+/// types that may be empty (text, bytes).
 ///
 /// # Errors
 /// The bytes do not match the type: too short, too long, or not text.
@@ -28,8 +28,8 @@ pub fn decode(typ: &CqlType, bytes: Option<&[u8]>) -> Result<Value> {
     Ok(value)
 }
 
-/// Reads a value that takes all bytes left in `reader`. If the value is too short, the error gives
-/// the position.
+/// Reads a value from all bytes that are left in `reader`. If the value is too short, the error
+/// contains the position.
 fn read(typ: &CqlType, reader: &mut Reader<'_>) -> Result<Value> {
     match typ {
         CqlType::Ascii | CqlType::Text => return text(typ, reader),
@@ -115,7 +115,7 @@ fn inet(reader: &mut Reader<'_>) -> Result<IpAddr> {
     }
 }
 
-/// Reads a nested value, which is [bytes] of its own.
+/// Reads a nested value, which has a separate length field.
 fn nested(typ: &CqlType, reader: &mut Reader<'_>) -> Result<Value> {
     decode(typ, reader.bytes("element")?)
 }
@@ -136,9 +136,9 @@ fn entries(
         .collect()
 }
 
-/// Reads the parts of a tuple or user-defined type while there are bytes. The value lacks parts
-/// that were added to the type later. They are not filled with null, because a type with many parts
-/// would turn a few bytes into many values.
+/// Reads the elements of a tuple or the fields of a user-defined type while there are bytes.
+/// Elements that were added to the type later are missing. They are not filled with null, because a
+/// type with many elements would turn a few bytes into many values.
 fn fields<'t>(
     types: impl Iterator<Item = &'t CqlType>,
     reader: &mut Reader<'_>,
@@ -153,8 +153,8 @@ fn fields<'t>(
     Ok(values)
 }
 
-/// Reads a vector. Its elements have no length fields if their type has a fixed length; otherwise
-/// they have vint lengths.
+/// Reads a vector. If the element type has a fixed length, the elements have no length fields.
+/// Otherwise each has a vint length.
 fn vector(of: &CqlType, dimension: u32, reader: &mut Reader<'_>) -> Result<Vec<Value>> {
     let fixed = fixed_bytes(of);
     let needed = fixed.unwrap_or(1).saturating_mul(u64::from(dimension));
@@ -178,15 +178,16 @@ fn vector(of: &CqlType, dimension: u32, reader: &mut Reader<'_>) -> Result<Vec<V
     (0..dimension).map(|_| element(reader)).collect()
 }
 
-/// Returns the bytes of every value of the type within a vector. `None` if Cassandra treats it as
-/// variable, which includes some types whose values all have the same length.
+/// Returns the number of bytes of every value of the type within a vector. Returns `None` if
+/// Cassandra treats the length as variable, which includes some types whose values all have the
+/// same length.
 pub fn fixed_bytes(typ: &CqlType) -> Option<u64> {
     match typ {
         CqlType::Boolean => Some(1),
         CqlType::Int | CqlType::Float => Some(4),
         CqlType::Bigint | CqlType::Double | CqlType::Timestamp => Some(8),
         CqlType::Uuid | CqlType::Timeuuid => Some(16),
-        // A dimension of 0 is not CQL and must not produce elements without bytes.
+        // A dimension of 0 is not valid in CQL. Elements without bytes must not be produced for it.
         CqlType::Vector(of, dimension) if *dimension > 0 => {
             fixed_bytes(of).map(|bytes| bytes.saturating_mul(u64::from(*dimension)))
         }
@@ -216,8 +217,8 @@ fn duration(reader: &mut Reader<'_>) -> Result<Value> {
     })
 }
 
-/// Reads a vint. The leading ones of the first byte count the bytes that follow. The rest of the
-/// first byte are the highest bits.
+/// Reads a vint. The number of leading ones in the first byte is the number of bytes that follow.
+/// The rest of the first byte contains the highest bits.
 fn unsigned_vint(reader: &mut Reader<'_>) -> Result<u64> {
     let first = reader.u8("vint")?;
     let more = first.leading_ones();

@@ -1,4 +1,4 @@
-//! Encodes a value into the bytes of its cell: the reverse of `decode`.
+//! Encodes a value into the bytes of its cell. It is the reverse of `decode`.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use crate::template::append_null;
 use crate::wire::append_i32;
 
 impl Value {
-    /// Appends the value as a cell: an int length (-1 for null), then the bytes of
+    /// Appends the value as a cell. A cell is an int length (-1 for null), and then the bytes of
     /// [`append`](Self::append). Cells and bound values have this form.
     pub fn append_cell(&self, out: &mut Vec<u8>) {
         if self.is_null() {
@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// Returns true if a vector contains values of this type without their length, see
+    /// Returns true if a vector contains values of this type without length fields. See
     /// `decode::fixed_bytes`.
     fn has_fixed_bytes(&self) -> bool {
         match self {
@@ -96,8 +96,8 @@ fn append_element(out: &mut Vec<u8>, value: &Value) {
 
 /// Appends a number of variable length, as in vectors and durations.
 pub fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
-    // One byte holds 7 bits. Each further byte adds 8 bits and costs the first byte a leading bit.
-    // The ninth byte is necessary when the first byte has no bits left.
+    // One byte has space for 7 bits. Each further byte adds 8 bits, and costs a leading bit of the
+    // first byte. The ninth byte is necessary when no bits of the first byte are left.
     let bits = 64 - value.leading_zeros();
     let more = if bits > 56 {
         8
@@ -116,8 +116,8 @@ pub fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Appends a number in two's complement with the fewest bytes. Only this form of a `varint` leads
-/// to the same key again.
+/// Appends a number in two's complement with the fewest bytes. A `varint` in a key must have this
+/// form, since other forms would be other keys.
 pub fn append_varint(number: i64, out: &mut Vec<u8>) {
     let bits = 65 - (number ^ number >> 63).leading_zeros() as usize;
     out.extend_from_slice(&number.to_be_bytes()[8 - bits.div_ceil(8)..]);

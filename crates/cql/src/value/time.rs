@@ -1,14 +1,15 @@
-//! Computes days of the proleptic Gregorian calendar, and UUIDs that contain a time.
+//! Converts between days and dates of the proleptic Gregorian calendar, and creates UUIDs that
+//! contain a time.
 
-/// Days between 0000-03-01 and 1970-01-01. If years begin in March, the leap day is their last day.
-/// So one division gives the month from the day of the year (30.6 days per month).
+/// Number of days between 0000-03-01 and 1970-01-01. If years begin in March, the leap day is their
+/// last day. The month then follows from the day of the year by one division (30.6 days per month).
 const DAYS_TO_1970: i64 = 719_468;
-/// Milliseconds from 1582-10-15, the epoch of version 1 UUIDs, to 1970.
+/// Number of milliseconds from 1582-10-15, the epoch of version 1 UUIDs, to 1970.
 const GREGORIAN_TO_1970_MS: i64 = 12_219_292_800_000;
-/// Largest year, far more than any format can write.
+/// Largest year that is accepted. It is far more than any format can write.
 const YEAR_MAX: i64 = 999_999;
 
-/// Returns year, month and day of a number of days since 1970.
+/// Returns the year, month and day for a number of days since 1970.
 pub fn civil(days_since_1970: i64) -> (i64, i64, i64) {
     let days = days_since_1970 + DAYS_TO_1970;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -22,7 +23,8 @@ pub fn civil(days_since_1970: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
-/// Returns the days since 1970 of a date. `None` if the calendar has no such day.
+/// Returns the number of days from 1970 to a date. Returns `None` if the calendar does not have
+/// this date.
 pub fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     if year.abs() > YEAR_MAX || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -36,12 +38,13 @@ pub fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     (civil(days) == (year, month, day)).then_some(days)
 }
 
-/// Returns the time of a version 1 UUID, in steps of 100 ns, for a time in ms since 1970.
+/// Returns the time in a version 1 UUID, in steps of 100 ns, for a time in ms since 1970.
 pub fn uuid_ticks(ms: i64) -> u64 {
     ms.wrapping_add(GREGORIAN_TO_1970_MS).wrapping_mul(10_000) as u64
 }
 
-/// Returns a version 1 UUID from its time and its low half: variant, clock sequence and node.
+/// Returns a version 1 UUID from its time and its low half, which has the variant, the clock
+/// sequence and the node.
 pub fn time_uuid(ticks: u64, low: u64) -> [u8; 16] {
     let high = ticks << 32 | (ticks >> 16 & 0xFFFF_0000) | (ticks >> 48 & 0x0FFF) | 0x1000;
     (u128::from(high) << 64 | u128::from(low)).to_be_bytes()

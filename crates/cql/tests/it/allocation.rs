@@ -1,5 +1,5 @@
-//! A counting allocator. It tests that the hot path does not allocate, and how far a parser may
-//! exceed the bytes that it gets.
+//! A counting allocator. It tests that the hot path does not allocate, and how much more memory a
+//! parser may use than the size of its input.
 
 use std::cell::Cell;
 
@@ -14,20 +14,21 @@ use crate::allocator::Telling;
 use crate::samples;
 
 thread_local! {
-    /// Bytes that this thread has requested so far, freed or not.
+    /// Number of bytes that this thread has requested so far, whether or not they were freed.
     static REQUESTED_BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 #[global_allocator]
 static ALLOCATOR: Telling = Telling {
-    // An ending thread no longer has a cell, but it is not measured then.
+    // The cell no longer exists when a thread ends, but allocations are not measured then.
     given: |bytes| {
         let _ = REQUESTED_BYTES.try_with(|total| total.set(total.get() + bytes));
     },
     returned: |_| (),
 };
 
-/// Returns the bytes that `work` requests from the allocator on this thread, including freed bytes.
+/// Calls `work`. Returns the number of bytes that it requests from the allocator on this thread,
+/// including freed bytes, and its result.
 pub fn requested_bytes<T>(work: impl FnOnce() -> T) -> (usize, T) {
     let before = REQUESTED_BYTES.get();
     let result = work();
@@ -107,7 +108,7 @@ fn segments_with_room_allocate_nothing() {
         let segments = Segments::new(compression);
         let mut out = Vec::with_capacity(Segments::room_bytes(frames.len()));
         let mut payload = Vec::with_capacity(SEGMENT_BYTES_MAX);
-        // The compressor's hash table is created once per thread.
+        // The hash table of the compressor is created once per thread.
         segments.wrap(&frames, &mut out);
         out.clear();
         let (bytes, read) = requested_bytes(|| {
@@ -134,7 +135,7 @@ fn a_value_that_lies_about_its_count_reserves_nothing() {
         assert!(value.is_err());
         assert_eq!(bytes, 0, "{typ}");
     }
-    // A tuple of many types must not turn 4 bytes into as many nulls.
+    // A tuple with many elements must not turn 4 bytes into that many nulls.
     let tuple = cql::CqlType::Tuple(vec![cql::CqlType::Int; 60_000]);
     let (bytes, value) = requested_bytes(|| cql::value::decode(&tuple, Some(&[0xFF; 4])));
     assert_eq!(value, Ok(Value::Tuple(vec![Value::Null])));

@@ -1,43 +1,46 @@
-//! The system's allocator, with reports of allocations and frees. Every counting test of any crate
-//! uses it. The test decides which allocations are counted, and for which threads.
+//! The system's allocator, which also reports allocations and frees. The counting tests of all
+//! crates use it. The test decides which allocations are counted, and for which threads.
 //!
-//! The functions that it calls must not allocate: a thread-local cell without a destructor, or an
-//! atomic.
+//! The functions that this allocator calls must not allocate. They may use a thread-local cell
+//! without a destructor, or an atomic.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// See the module.
 pub struct Telling {
-    /// Called with the bytes of each allocation. A reallocation counts as a new one.
+    /// Function that is called with the number of bytes of each allocation. A reallocation counts
+    /// as a new allocation.
     pub given: fn(usize),
-    /// Called with the bytes of each release.
+    /// Function that is called with the number of bytes of each release.
     pub returned: fn(usize),
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator, which upholds the contract.
+// SAFETY: every call is passed on unchanged to the system's allocator, which fulfils the contract.
 unsafe impl GlobalAlloc for Telling {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         (self.given)(layout.size());
-        // SAFETY: the caller's promises about `layout` are passed on.
+        // SAFETY: the caller fulfils the requirements of this call, since `layout` is unchanged.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         (self.given)(layout.size());
-        // SAFETY: the caller's promises about `layout` are passed on.
+        // SAFETY: the caller fulfils the requirements of this call, since `layout` is unchanged.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         (self.returned)(layout.size());
         (self.given)(size);
-        // SAFETY: the caller's promises about `pointer` and sizes are passed on.
+        // SAFETY: the caller fulfils the requirements of this call, since its arguments are
+        // unchanged.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         (self.returned)(layout.size());
-        // SAFETY: the caller's promises about `pointer` and `layout` are passed on.
+        // SAFETY: the caller fulfils the requirements of this call, since its arguments are
+        // unchanged.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -1,5 +1,5 @@
-//! Measures the cost of a standard1 write frame. A small version of the same work runs in every
-//! test run, with its result checked, so that the measurement remains valid. To measure, run
+//! Measures the cost of a standard1 write frame. Every test run also executes a small version of
+//! the same work and checks its result, so that the measurement remains valid. To measure, run
 //! `cargo test -p cql --release --test it -- --ignored --nocapture cost`.
 
 use std::hint::black_box;
@@ -9,12 +9,13 @@ use cql::request::QueryParams;
 use cql::template::{Template, append_value};
 use cql::token::murmur3;
 
-/// Columns of cassandra-stress's standard1, and the bytes of each and of the key.
+/// Number of columns of cassandra-stress's standard1. The following constants are the bytes of each
+/// column and of the key.
 const COLUMNS: usize = 5;
 const COLUMN_BYTES: usize = 34;
 const KEY_BYTES: usize = 10;
 
-/// Frames that one write to the socket coalesces.
+/// Number of frames that one write to the socket contains.
 const FRAMES_PER_WRITE: usize = 64;
 
 fn template() -> Template {
@@ -58,7 +59,7 @@ fn a_standard1_write_has_236_bytes() {
     reason = "this crate may not use measure::clock"
 )]
 fn cost_of_a_standard1_write_frame() {
-    /// Number of short rounds, of which the best counts: a round of under 1 ms is seldom
+    /// Number of short rounds, of which the fastest is reported. A round of under 1 ms is seldom
     /// interrupted.
     const ROUNDS: usize = 1000;
     const WRITES: usize = 100;

@@ -1,4 +1,4 @@
-//! Tests requests against the specification, with bytes written by hand.
+//! Tests requests against the specification, with bytes that were written by hand.
 
 use cql::compression::Compression;
 use cql::frame::{HEADER_BYTES, opcode};
@@ -17,8 +17,8 @@ const REGISTER: &[u8] = b"\x04\x00\x00\x03\x0B\x00\x00\x00\x31\x00\x03\
 
 const PREPARE: &[u8] = b"\x04\x00\x00\x04\x09\x00\x00\x00\x0C\x00\x00\x00\x08SELECT 1";
 
-/// Consistency QUORUM, flags: values, skip metadata, page size, paging state, serial consistency,
-/// timestamp; values: 2 bytes, null, none.
+/// QUERY with consistency QUORUM and flags for values, skip metadata, page size, paging state,
+/// serial consistency and timestamp. The values are one of 2 bytes, null, and an empty value.
 const QUERY_WITH_EVERYTHING: &[u8] = b"\x04\x00\x01\x02\x07\x00\x00\x00\x35\
     \x00\x00\x00\x08SELECT 1\x00\x04\x3F\
     \x00\x03\x00\x00\x00\x02ab\xFF\xFF\xFF\xFF\x00\x00\x00\x00\
@@ -30,8 +30,8 @@ const QUERY_PLAIN: &[u8] = b"\x04\x00\x00\x05\x07\x00\x00\x00\x0F\
 const EXECUTE: &[u8] = b"\x04\x00\x7F\xFF\x0A\x00\x00\x00\x1C\
     \x00\x10ABCDEFGHIJKLMNOP\x00\x01\x01\x00\x01\x00\x00\x00\x01k";
 
-/// LOGGED; a query without values and a prepared statement with one; consistency ONE, flags:
-/// serial consistency, timestamp.
+/// LOGGED batch of a query without values and a prepared statement with one value. The consistency
+/// is ONE, and the flags are serial consistency and timestamp.
 const BATCH: &[u8] = b"\x04\x00\x00\x06\x0D\x00\x00\x00\x28\x00\x00\x02\
     \x00\x00\x00\x00\x05QUERY\x00\x00\
     \x01\x00\x02id\x00\x01\x00\x00\x00\x01v\
@@ -57,7 +57,7 @@ pub fn frames() -> Vec<Vec<u8>> {
 }
 
 fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    // Encoders append, so existing bytes must stay.
+    // Encoders append, so they must not change existing bytes.
     let mut out = b"before".to_vec();
     write(&mut out);
     assert_eq!(&out[..6], b"before");
@@ -229,7 +229,8 @@ fn a_server_reads_back_what_was_asked() {
     );
 }
 
-/// Other drivers send values by name and leave values unset; the null target serves them too.
+/// Other drivers send values by name and leave values unset. The null target must accept such
+/// requests.
 #[test]
 fn named_and_unset_values_are_read() {
     let body = b"\x00\x00\x00\x01Q\x00\x01\x41\x00\x02\
@@ -270,7 +271,7 @@ fn a_custom_payload_in_front_of_a_request_is_passed_over() {
     );
 }
 
-/// Current drivers try version 5 first, and a server must name the stream in its refusal.
+/// Current drivers try version 5 first. A server that refuses it must name the stream.
 #[test]
 fn a_request_of_version_5_is_told_apart_from_garbage() {
     let mut frame = PREPARE.to_vec();

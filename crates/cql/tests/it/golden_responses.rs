@@ -1,4 +1,4 @@
-//! Tests responses against the specification, with bytes written by hand.
+//! Tests responses against the specification, with bytes that were written by hand.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use cql::{CqlType, Header, Value, Version, reply};
 
 use crate::samples::{self, column};
 
-/// Parses a whole frame, whose header must state its length.
+/// Parses a whole frame, whose header must state the length of the body.
 fn parsed(frame: &[u8]) -> Response<'_> {
     let header = Header::parse_response(frame, Version::V4).unwrap().unwrap();
     assert_eq!(header.frame_bytes(), frame.len());
@@ -70,7 +70,8 @@ fn void_keyspace_and_schema_change_are_read() {
     );
 }
 
-/// Two columns with a global table, a paging state, two rows: (text "a", int 1), (text "b", null).
+/// Two columns with a global table, a paging state, and the rows (text "a", int 1) and (text "b",
+/// null).
 const ROWS: &[u8] = b"\x84\x00\x00\x01\x08\x00\x00\x00\x3E\x00\x00\x00\x02\
     \x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x03nxt\
     \x00\x02ks\x00\x01t\x00\x01k\x00\x0D\x00\x01v\x00\x09\
@@ -103,7 +104,7 @@ fn rows_are_read_with_and_without_allocating() {
     assert_eq!((raw.columns_count, raw.rows_count), (2, 2));
 }
 
-/// Cassandra's answer to an EXECUTE that asked to skip the metadata.
+/// This is Cassandra's answer to an EXECUTE that asked to skip the metadata.
 #[test]
 fn rows_without_metadata_are_read() {
     let body = b"\x00\x00\x00\x02\x00\x00\x00\x04\x00\x00\x00\x01\x00\x00\x00\x01\
@@ -117,9 +118,9 @@ fn rows_without_metadata_are_read() {
     assert_eq!(row.cells().collect::<Vec<_>>(), [Some(&b"x"[..])]);
 }
 
-/// Answer of a version 5 server if the table has changed since the statement was prepared. It
-/// contains the columns and the new id of their description, even if the request asked to skip
-/// them.
+/// This is the answer of a version 5 server if the table has changed since the statement was
+/// prepared. It contains the columns and the new id of their description, even if the request asked
+/// to skip them.
 #[test]
 fn rows_whose_metadata_has_changed_are_read() {
     let body = b"\x00\x00\x00\x02\x00\x00\x00\x0B\x00\x00\x00\x01\
@@ -147,7 +148,8 @@ fn a_row_that_is_cut_off_is_an_error_and_the_last() {
     assert_eq!(error, "cell at byte 4 needs 9 bytes, but only 4 remain");
 }
 
-/// INSERT with two markers, the partition key second; no result columns.
+/// The statement is an INSERT with two markers, of which the second is the partition key. It has no
+/// result columns.
 #[test]
 fn a_prepared_statement_is_read() {
     let body = b"\x00\x00\x00\x04\x00\x02id\
@@ -176,7 +178,7 @@ fn a_partition_key_index_beyond_the_markers_is_refused() {
     assert_eq!(error, expected);
 }
 
-/// Every type of metadata, as option code and parts.
+/// Every type in metadata, as its option code and the parts of the type.
 #[test]
 fn types_are_read_from_their_codes() {
     use samples::address_type;
@@ -224,7 +226,8 @@ fn types_are_read_from_their_codes() {
     }
 }
 
-/// Tracing id, one warning, one entry of custom payload, in this order, then READY's empty body.
+/// The body begins with a tracing id, one warning and one entry of custom payload, in this order.
+/// The rest is READY's empty body.
 #[test]
 fn parts_announced_by_the_flags_are_passed_over() {
     let tracing_id = [7; 16];
@@ -244,10 +247,10 @@ fn parts_announced_by_the_flags_are_passed_over() {
     );
 }
 
-/// A code, the handwritten bytes after its message, and their meaning.
+/// A code, the bytes after its message, written by hand, and their meaning.
 type DetailCase = (i32, &'static [u8], ErrorDetail<'static>);
 
-/// Returns every code that has a detail.
+/// Returns every code that has a detail, with its bytes and their meaning.
 pub fn error_details() -> impl Iterator<Item = DetailCase> {
     let names = [
         (

@@ -1,5 +1,5 @@
-//! Tests hostile bytes: parsing them never panics, and never requests much more memory than they
-//! themselves take.
+//! Tests hostile bytes. Parsing them must never panic, and must never request much more memory than
+//! the size of the bytes.
 
 use cql::compression::decompress_body;
 use cql::frame::{HEADER_BYTES, flag, opcode};
@@ -13,15 +13,15 @@ use proptest::prelude::*;
 use crate::allocation::requested_bytes;
 use crate::{golden_requests, samples};
 
-/// Maximum bytes of memory that parsing may request per byte of a body, including freed memory. A
-/// type of 2 bytes takes 32 in memory, and a growing vector is copied.
+/// Maximum number of bytes of memory that parsing may request per byte of a body, including freed
+/// memory. A type of 2 bytes takes 32 in memory, and a growing vector is copied.
 const EXPANSION_MAX: usize = 128;
 
-/// Additional bytes that may be requested, for words in errors and the repeated names of a
-/// keyspace.
+/// Additional number of bytes that may be requested, for words in errors and the repeated names of
+/// a keyspace.
 const BASE_BYTES: usize = 16 * 1024;
 
-/// Calls everything that accepts a response body.
+/// Calls every function that accepts a response body.
 fn read_response(header: &Header, body: &[u8]) {
     let (bytes, parsed) = requested_bytes(|| response::parse(header, body));
     assert!(
@@ -74,7 +74,7 @@ fn read_value(typ: &CqlType, cell: Option<&[u8]>) {
     }
 }
 
-/// Calls everything that accepts a request body.
+/// Calls every function that accepts a request body.
 fn read_request(header: &Header, body: &[u8]) {
     let (bytes, parsed) = requested_bytes(|| request::parse(header, body));
     assert!(
@@ -190,7 +190,7 @@ proptest! {
     }
 }
 
-/// Counts that would reserve gigabytes if they were trusted, each at its position.
+/// Each count would reserve gigabytes if it were trusted.
 #[test]
 fn a_hostile_count_reserves_nothing() {
     let int = |value: i32| value.to_be_bytes().to_vec();
@@ -225,8 +225,8 @@ fn a_hostile_count_reserves_nothing() {
     }
 }
 
-/// The one amplification that is inherent in the protocol: keyspace and table are named once, but
-/// repeated in memory for every column.
+/// The protocol itself permits one amplification: keyspace and table are named once, but repeated
+/// in memory for every column.
 #[test]
 fn long_global_names_are_not_repeated_without_limit() {
     let name = [&u16::MAX.to_be_bytes()[..], &[b'k'; 65_535]].concat();

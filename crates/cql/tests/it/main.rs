@@ -1,5 +1,5 @@
-//! Tests the crate as a whole: bytes as in the specification, round trips, hostile bytes, no
-//! allocation on the hot path. One binary, because its allocator counts.
+//! Tests the crate as a whole: bytes as in the specification, round trips, hostile bytes, and no
+//! allocation on the hot path. All tests are in one binary, because its allocator counts.
 
 #![expect(
     clippy::unwrap_used,

@@ -8,7 +8,7 @@ use cql::{CqlType, Value, reply};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Every type that has no parts.
+/// Every type without element types.
 pub const SIMPLE_TYPES: [CqlType; 20] = [
     CqlType::Ascii,
     CqlType::Bigint,
@@ -41,7 +41,7 @@ pub fn column(name: &str, typ: CqlType) -> ColumnSpec {
     }
 }
 
-/// Returns a user-defined type of a street (text) and a number (int).
+/// Returns a user-defined type with a street (text) and a number (int).
 pub fn address_type() -> CqlType {
     CqlType::Udt(Box::new(UdtType {
         keyspace: "ks".into(),
@@ -53,7 +53,7 @@ pub fn address_type() -> CqlType {
     }))
 }
 
-/// Returns columns of one type of each sort.
+/// Returns columns, with one type of each sort.
 pub fn columns() -> Vec<ColumnSpec> {
     let list = CqlType::List(Box::new(CqlType::Int));
     let map = CqlType::Map(Box::new(CqlType::Text), Box::new(list.clone()));
@@ -72,7 +72,7 @@ pub fn columns() -> Vec<ColumnSpec> {
     ]
 }
 
-/// A row for [`columns`].
+/// Returns a row with values for [`columns`].
 pub fn row() -> Vec<Value> {
     let list = Value::List(vec![Value::Int(1), Value::Int(-2)]);
     let duration = Value::Duration {
@@ -93,7 +93,7 @@ pub fn row() -> Vec<Value> {
     ]
 }
 
-/// Every code with its detail.
+/// Returns every code with its detail.
 pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
     let plain = [
         ErrorCode::ServerError,
@@ -152,7 +152,7 @@ pub fn responses() -> Vec<Vec<u8>> {
     frames
 }
 
-/// Ways to damage a frame: overwrite a byte or a count, cut, insert.
+/// Ways to damage a frame: overwrite a byte or a count, truncate the frame, or insert bytes.
 #[derive(Clone, Debug)]
 pub enum Damage {
     Byte(prop::sample::Index, u8),
@@ -205,7 +205,7 @@ pub fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// Types nested up to three levels.
+/// Generates types that are nested up to three levels.
 pub fn any_type() -> impl Strategy<Value = CqlType> {
     let simple = prop::sample::select(SIMPLE_TYPES.to_vec());
     simple.prop_recursive(3, 12, 3, |inner| {
@@ -228,7 +228,8 @@ pub fn any_type() -> impl Strategy<Value = CqlType> {
     })
 }
 
-/// A value of this type. No floating point number is NaN, so values can be compared.
+/// Generates a value of this type. Floating point numbers are never NaN, so that values can be
+/// compared.
 pub fn value_of(typ: &CqlType) -> BoxedStrategy<Value> {
     let bytes = || vec(any::<u8>(), 1..12);
     match typ {

@@ -1,4 +1,5 @@
-//! Tests values: by hand from the specification, as people read them, and in round trips.
+//! Tests values: bytes written by hand from the specification, texts as people read them, and round
+//! trips.
 
 use cql::value::decode;
 use cql::{CqlType, Value};
@@ -63,7 +64,8 @@ fn simple_values_have_the_bytes_of_the_specification() {
         (CqlType::Time, b"\0\0\0\0\0\0\0\x01", Value::Time(1)),
         (CqlType::Smallint, b"\xFF\xFE", Value::Smallint(-2)),
         (CqlType::Tinyint, b"\x80", Value::Tinyint(-128)),
-        // Zigzag: 1 month is 2, -1 day is 1, 500 ns is 1000, which takes two bytes of vint.
+        // In zigzag encoding, 1 month is 2, -1 day is 1, and 500 ns is 1000, which takes two bytes
+        // as a vint.
         (
             CqlType::Duration,
             b"\x02\x01\x83\xE8",
@@ -98,7 +100,7 @@ fn compound_values_have_the_bytes_of_the_specification() {
             b"\0\0\0\x01\x07\xFF\xFF\xFF\xFF",
             Value::Tuple(vec![Value::Tinyint(7), Value::Null]),
         ),
-        // Written before the type got its number field.
+        // This value was written before the type got its number field.
         (
             samples::address_type(),
             b"\0\0\0\x01a",

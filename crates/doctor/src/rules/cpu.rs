@@ -1,4 +1,4 @@
-//! Rules about CPUs: their frequency, NUMA, interrupts, and the share that nodes may use.
+//! Rules about CPUs: their frequency, NUMA, interrupts, and the CPUs that nodes may use.
 
 use super::rule::{Check, INTEL, OURS, Rule, SettingResult, View, sysctl, unless};
 use crate::finding::Severity;
@@ -7,10 +7,10 @@ use host::settings::{Interrupt, Queue};
 use std::collections::BTreeMap;
 use topology::CpuSet;
 
-/// Minimum number of interrupts to judge their distribution.
+/// Minimum number of interrupts for which their distribution is judged.
 const COUNT_MIN: u64 = 10_000;
 
-/// Share above which one CPU counts as handling all interrupts.
+/// Share of the interrupts above which one CPU counts as handling all of them.
 const SHARE_MAX: f64 = 0.9;
 
 pub(super) const RULES: &[Rule] = &[
@@ -104,7 +104,7 @@ fn numa_balancing(view: &View<'_>) -> Vec<SettingResult> {
     }]
 }
 
-/// Judges the CPUs that handled interrupts, and if other CPUs may handle them.
+/// Judges which CPUs handled interrupts, and whether other CPUs are permitted to handle them.
 fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     let all = match &view.facts.interrupts {
         Ok(all) => all.iter().filter(|one| one.queue == queue),
@@ -152,7 +152,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     }]
 }
 
-/// Returns the nodes that may use this CPU, but not all other CPUs.
+/// Returns the nodes that may use this CPU, and that may not use all other CPUs.
 fn bound_to(view: &View<'_>, cpu: usize) -> Vec<String> {
     let all = view.cpus().unwrap_or(usize::MAX);
     let is_bound = |cpus: CpuSet| cpus.len() < all && cpus.contains(cpu as u32);
@@ -178,7 +178,7 @@ fn gc_threads_of_all(view: &View<'_>) -> Vec<SettingResult> {
         return Vec::new();
     }
     let threads: Option<Vec<usize>> = jvms.iter().map(super::Jvm::parallel).collect();
-    // CPUs that any of the nodes may use.
+    // The CPUs that at least one of the nodes may use.
     let cpus: Option<Vec<CpuSet>> = jvms.iter().map(super::Jvm::cpus).collect();
     let cpus: Option<CpuSet> = cpus.map(|all| all.iter().flat_map(CpuSet::iter).collect());
     let (Some(threads), Some(cpus)) = (threads, cpus) else {

@@ -1,15 +1,15 @@
-//! Rules about file systems and block devices below the data.
+//! Rules about the file systems and block devices on which the data is.
 
 use super::rule::{APACHE, Check, DATASTAX, INTEL, Rule, SettingResult, View, unless};
 use crate::finding::Severity;
 use host::settings::{Device, FactResult, Mount};
 
-/// Maximum read-ahead of solid-state and of rotating disks. The kernel discards data that it reads
-/// ahead of a random read, so more than this reduces performance.
+/// Maximum recommended read-ahead, first of solid-state disks, then of rotating disks. The kernel
+/// discards data that it reads ahead of a random read, so a larger read-ahead reduces performance.
 const AHEAD_KIB_MAX: u64 = 16;
 const AHEAD_KIB_MAX_ROTATIONAL: u64 = 64;
 
-/// Read-ahead above which Cassandra itself warns.
+/// Read-ahead above which Cassandra itself prints a warning.
 const AHEAD_KIB_WARN: u64 = 128;
 
 pub(super) const RULES: &[Rule] = &[
@@ -57,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Judges each device below the mounts that `is_wanted` accepts, once.
+/// Judges each device below those mounts that `is_wanted` accepts. Every device is judged once.
 fn each(
     view: &View<'_>,
     is_wanted: impl Fn(usize, &Device) -> bool,
@@ -77,7 +77,7 @@ fn each(
     all
 }
 
-/// Returns the finding for a mount without a known device.
+/// Returns the finding for a mount whose device is not known.
 fn bare(mount: &Mount) -> Option<SettingResult> {
     let why = format!("cassay sees no device of {} ({})", mount.place, mount.kind);
     mount
@@ -96,8 +96,8 @@ fn judge_reported<T>(
     }
 }
 
-/// The read-ahead of the file system's device counts. The devices below it only read the requested
-/// data.
+/// Judges the read-ahead of the file system's device. The devices below it are not judged, since
+/// they read only the requested data.
 fn read_ahead(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,
@@ -119,7 +119,8 @@ fn read_ahead(view: &View<'_>) -> Vec<SettingResult> {
     )
 }
 
-/// Only the lowest device orders requests, because it passes them to a disk.
+/// Judges the scheduler of the lowest device only, because this device passes requests to a disk
+/// and therefore orders them.
 fn scheduler(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,

@@ -1,4 +1,4 @@
-//! Rules about heaps and threads of the nodes' JVMs, compared with the resources of their host.
+//! Rules about the heaps and threads of the nodes' JVMs, compared with the resources of their host.
 
 use super::rule::{APACHE, Check, INTEL, JDK, OURS, Rule, SettingResult, View, unless};
 use crate::finding::Severity;
@@ -8,12 +8,12 @@ use target_spec::{Collector, narrow_heap_max_bytes};
 
 const GIB: u64 = 1 << 30;
 
-/// Smallest heap without compressed pointers that holds as many objects as the largest heap with
-/// them.
+/// Size of the smallest heap without compressed pointers that has space for as many objects as the
+/// largest heap with them, in bytes.
 const WORTH_IT_BYTES: u64 = 38 * GIB;
 
-/// Maximum shares of memory for all heaps together. Above the first, the page cache is small. Above
-/// the second, too little remains for buffers, maps and the kernel.
+/// Maximum shares of the memory for all heaps together. Above the first share, the page cache is
+/// small. Above the second, too little memory remains for buffers, maps and the kernel.
 const HEAPS_SHARE_MAX: f64 = 0.5;
 const HEAPS_SHARE_WARN: f64 = 0.75;
 
@@ -134,7 +134,7 @@ fn heap_size(view: &View<'_>) -> Vec<SettingResult> {
         let Some(max) = jvm.number("MaxHeapSize") else {
             return Some(SettingResult::not_told(NO_SIZE));
         };
-        // With a larger object alignment, 4 bytes address larger heaps.
+        // If objects have a larger alignment, 4 bytes can address larger heaps.
         let alignment = jvm.number("ObjectAlignmentInBytes").unwrap_or(8);
         let collector = if jvm.is_on("UseParallelGC") {
             Collector::Parallel
@@ -143,7 +143,7 @@ fn heap_size(view: &View<'_>) -> Vec<SettingResult> {
         };
         let is_wide = max > narrow_heap_max_bytes(collector, alignment);
         let is_between = is_wide && max < WORTH_IT_BYTES;
-        // Pointers of this collector always have 8 bytes.
+        // Pointers of ZGC always have 8 bytes.
         let is_fine = !is_between || jvm.is_on("UseZGC");
         Some(SettingResult::new(
             bytes(max),

@@ -1,4 +1,4 @@
-//! Rules about limits, memory, network and clocks.
+//! Rules about limits, memory, the network and clocks.
 
 use super::rule::{
     APACHE, Bound, Check, DATASTAX, INTEL, OURS, Rule, SettingResult, View, sysctl, unless,
@@ -7,11 +7,11 @@ use crate::finding::Severity;
 use host::settings::ProcessSettings;
 use measure::number::bytes;
 
-/// Maximum amount of unwritten data before the kernel begins to write it. At 200 MB/s, writing more
-/// than this would take longer than 5 s, and every sync waits for it.
+/// Maximum recommended amount of unwritten data before the kernel begins to write it, in bytes. At
+/// 200 MB/s, writing more than this would take longer than 5 s, and every sync waits for it.
 const DIRTY_BYTES_MAX: u64 = 1 << 30;
 
-/// Recommended minimum of both limits. Cassandra's own check requires less for the first limit.
+/// Recommended minimum of two limits. For the first limit, Cassandra's own check requires less.
 const NOFILE_MIN: u64 = 100_000;
 const NPROC_MIN: u64 = 32_768;
 
@@ -272,7 +272,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Returns the processes whose limits the rule checks: the nodes or, if there are none, this
+/// Returns the processes whose limits are checked. They are the nodes or, if there are none, this
 /// session.
 fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
     let nodes: Vec<_> = view.facts.processes.iter().map(|one| (one.name.clone(), one)).collect();
@@ -284,7 +284,7 @@ fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
     }
 }
 
-/// Judges one limit of each process. Without `least`, it must be unlimited.
+/// Judges one limit of each process. If `least` is `None`, the limit must be unlimited.
 fn limits(view: &View<'_>, name: &str, least: Option<u64>, level: Severity) -> Vec<SettingResult> {
     let judge = |(on, process): (String, &ProcessSettings)| {
         let limit = match &process.limits {
@@ -304,7 +304,8 @@ fn limits(view: &View<'_>, name: &str, least: Option<u64>, level: Severity) -> V
     who(view).into_iter().map(judge).collect()
 }
 
-/// Without swap, locking memory has no effect.
+/// Judges the limit of locked memory. Without swap, locking memory has no effect, so a low limit is
+/// less severe.
 fn memlock(view: &View<'_>) -> Vec<SettingResult> {
     let has_swap = view.facts.swap_bytes != Ok(0);
     let level = if has_swap {
@@ -334,7 +335,7 @@ fn swappiness(view: &View<'_>) -> Vec<SettingResult> {
     }]
 }
 
-/// Returns the selected one of several words: `always [madvise] never`.
+/// Returns the selected word in a list such as `always [madvise] never`.
 fn chosen(text: &str) -> &str {
     let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(inside, _)| inside)
@@ -367,7 +368,8 @@ fn defrag(view: &View<'_>) -> Vec<SettingResult> {
     let has_always = view.value("thp.enabled").is_ok_and(|value| value.contains("[always]"));
     vec![match chosen {
         "never" | "defer" => SettingResult::new(chosen, Severity::Ok),
-        // Only processes that request large pages wait, and no node requests them.
+        // With this value, only processes that request large pages wait for them, and no node
+        // requests them.
         "madvise" | "defer+madvise" if !is_asked => {
             SettingResult::new(format!("{chosen}, but no JVM requests them"), Severity::Ok)
         }

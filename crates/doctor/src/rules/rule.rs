@@ -1,4 +1,4 @@
-//! A rule: a setting, its recommended value, and the check of a host.
+//! A rule. It has a setting, the recommended value, and the check of a host.
 
 use crate::finding::Severity;
 use crate::jvm::{Jvm, list};
@@ -8,37 +8,38 @@ use std::collections::BTreeMap;
 /// One setting.
 pub(super) struct Rule {
     pub(super) setting: &'static str,
-    /// Recommended value, if it is the same for all.
+    /// Recommended value, if it is the same for all hosts.
     pub(super) wanted: &'static str,
     pub(super) why: &'static str,
-    /// Command that sets it. `{on}` is the node or the device.
+    /// Command that sets the recommended value. `{on}` stands for the node or the device.
     pub(super) fix: &'static str,
     pub(super) source: &'static str,
-    /// Check that Cassandra itself makes. Empty if there is none.
+    /// Check that Cassandra itself makes for this setting. It is empty if there is none.
     pub(super) start_check: &'static str,
     pub(super) look: Check,
 }
 
-/// Way in which a setting is judged.
+/// Way in which a rule judges a setting.
 pub(super) enum Check {
-    /// By a kernel value, with the severity of a value out of bounds.
+    /// By a kernel value and its bound, with the severity of a value out of bounds.
     Kernel(&'static str, Bound, Severity),
     /// By a function of the host.
     By(fn(&View<'_>) -> Vec<SettingResult>),
 }
 
-/// Bounds of a number. If there are several numbers, the last one counts, which is the maximum.
+/// Bound of a number. If a value consists of several numbers, the bound applies to the last one,
+/// which is the maximum.
 pub(super) enum Bound {
     AtLeast(u64),
     AtMost(u64),
 }
 
-/// Result for one setting at one place.
+/// Result for one setting of one node, device or host.
 pub(super) struct SettingResult {
     pub(super) on: String,
     pub(super) value: String,
     pub(super) level: Severity,
-    /// Recommended value that replaces the one in the row.
+    /// Recommended value that replaces the one of the rule.
     pub(super) wanted: Option<String>,
     pub(super) fix: Option<String>,
 }
@@ -74,19 +75,19 @@ impl SettingResult {
     }
 }
 
-/// Returns `Ok` if the value is good, or else `level`.
+/// Returns `Ok` if `is_fine` is true, and otherwise `level`.
 pub(super) fn unless(is_fine: bool, level: Severity) -> Severity {
     if is_fine { Severity::Ok } else { level }
 }
 
-/// A host as the rules see it.
+/// The facts about a host that the rules use.
 pub(super) struct View<'a> {
     pub(super) facts: &'a HostSettings,
     pub(super) jvms: Vec<Jvm<'a>>,
 }
 
 impl View<'_> {
-    /// Returns a kernel value, or the reason why there is none.
+    /// Returns a kernel value, or the reason why it is not known.
     pub(super) fn value(&self, name: &str) -> Result<&str, String> {
         match self.facts.values.get(name) {
             Some(Ok(value)) => Ok(value),
@@ -110,7 +111,7 @@ impl View<'_> {
         self.jvms.iter().any(|jvm| jvm.is_on(flag))
     }
 
-    /// Returns the number of all CPUs.
+    /// Returns the number of all CPUs of the host.
     pub(super) fn cpus(&self) -> Option<usize> {
         list(&self.facts.cpus).map(|list| list.len())
     }
@@ -120,14 +121,16 @@ impl View<'_> {
         list(&self.facts.memory_nodes).map_or(1, |list| list.len())
     }
 
-    /// Returns the memory that nodes share: the machine's, or the total limit of their groups.
+    /// Returns the memory that the nodes share. It is that of the machine, or the sum of the limits
+    /// of their groups.
     pub(super) fn memory_bytes(&self) -> Result<u64, String> {
         let all = self.facts.memory_bytes.clone()?;
         let limit = |jvm: &Jvm<'_>| {
             let process = jvm.process;
             Some((process.memory_group.clone(), process.memory_limit_bytes?))
         };
-        // A node without a limit may use all memory. Nodes of one group share its limit.
+        // If one node has no limit, it may use all memory. Nodes in the same group share the limit
+        // of the group.
         let limits: Option<BTreeMap<_, u64>> = self.jvms.iter().map(limit).collect();
         let limits = limits.filter(|limits| !limits.is_empty());
         let sum = limits.map(|limits| limits.into_values().fold(0, u64::saturating_add));
@@ -141,7 +144,7 @@ pub(super) const INTEL: &str = "Intel, Cassandra tuning guide";
 pub(super) const JDK: &str = "OpenJDK HotSpot";
 pub(super) const OURS: &str = "cassay";
 
-/// Returns the command that sets a kernel value now and at every start.
+/// Returns the command that sets a kernel value now and at every boot.
 macro_rules! sysctl {
     ($name:literal, $value:literal) => {
         concat!(

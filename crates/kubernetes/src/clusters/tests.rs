@@ -1,5 +1,5 @@
-//! Tests of the parsing of objects of cass-operator and k8ssandra-operator, with a `kubectl` that
-//! answers from files.
+//! Tests that objects of cass-operator and k8ssandra-operator are parsed. A `kubectl` that answers
+//! from files takes the place of the real one.
 
 use super::*;
 use serde_json::json;
@@ -90,8 +90,8 @@ fn a_secret_is_read_and_never_said() {
     assert!(!error.contains("hunter2"), "{error}");
 }
 
-/// Creates a `kubectl` that returns the given answer to each question, and refuses others like the
-/// real one.
+/// Creates a `kubectl` that returns the given answer to each question, and refuses other questions
+/// like the real one.
 fn answering(answers: &[(&str, Value)]) -> (tempfile::TempDir, Kubectl) {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
@@ -103,7 +103,8 @@ fn answering(answers: &[(&str, Value)]) -> (tempfile::TempDir, Kubectl) {
     }
     script += "*) echo \"Error from server (NotFound): $* not found\" >&2; exit 1 ;;\nesac\n";
     let program = folder.path().join("kubectl");
-    // It first has another name, because a file cannot be executed while it is written.
+    // The file is first written under another name, because a file cannot be executed while it is
+    // being written.
     let new = folder.path().join("new");
     std::fs::write(&new, script).unwrap();
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o700)).unwrap();

@@ -1,7 +1,8 @@
 //! Volume faults that this machine permits. The module tries them on a volume in memory that has no
 //! mount point, and that disappears with its descriptors.
 //!
-//! The trial freezes nothing, because a freeze would outlive a process that is killed during it.
+//! The trial does not freeze the volume, because a freeze would persist if the process were killed
+//! during it.
 
 use super::status;
 use crate::volume::loop_device::LoopDevice;
@@ -12,13 +13,13 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create};
 use std::path::PathBuf;
 use target_spec::{Capability, CapabilityStatus};
 
-/// Size of the smallest file system on which ext4 has a journal. Without a journal, an abort has no
-/// meaning.
+/// Size of the smallest file system on which ext4 has a journal, in bytes. Without a journal, an
+/// abort has no effect.
 const BYTES: u64 = 8 << 20;
 
 const NEEDS: &str = "faults of volumes have the same requirements as volumes";
 
-/// Returns the status of the capabilities for all volume faults, present or not.
+/// Returns the status of the capabilities for all volume faults, whether they are present or not.
 pub(super) fn capabilities() -> Vec<CapabilityStatus> {
     let (device, root) = match trial() {
         Ok(trial) => trial,
@@ -32,7 +33,7 @@ pub(super) fn capabilities() -> Vec<CapabilityStatus> {
         Ok(()) => found,
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
-    // The trials are in an order in which no trial disturbs the next.
+    // The order of the trials is such that no trial disturbs the next.
     let found = [
         corrupt(&root),
         stalled(&root),
@@ -52,7 +53,7 @@ const ALL: [Capability; 5] = [
     Capability::VolumeOff,
 ];
 
-/// Creates a volume in memory and returns its device and its root.
+/// Creates a volume in memory. Returns its device and its root directory.
 fn trial() -> Result<(LoopDevice, OwnedFd)> {
     let memory = memfd_create("cassay-trial", MemfdFlags::CLOEXEC).context("have memory")?;
     ftruncate(&memory, BYTES).context("set its size")?;

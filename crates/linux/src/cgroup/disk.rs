@@ -1,5 +1,5 @@
-//! Limits of a host on the disk behind its volume: operations and bytes per second, which the
-//! kernel throttles for all processes of a group together.
+//! Limits of a host on the disk behind its volume. They are operations and bytes per second, and
+//! the kernel applies them to all processes of a group together.
 //!
 //! Version 1 has a file for each limit (`blkio.throttle.*`). Version 2 has one line with all four
 //! (`io.max`).
@@ -9,7 +9,8 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use target_spec::DiskSpec;
 
-/// Each limit: its name in [`DiskSpec::each`], its file of version 1, its key of version 2.
+/// The limits. Each has its name in [`DiskSpec::each`], its file in version 1, and its key in
+/// version 2.
 const LIMITS: [(&str, &str, &str); 4] = [
     ("disk_read_iops", "blkio.throttle.read_iops_device", "riops"),
     (

@@ -1,4 +1,4 @@
-//! Empties a group that remains, because its host has no power for a while.
+//! Empties a group without removing it, because its host has no power for a while.
 
 use super::{CgroupDir, END_LIMIT, Group, POLL, all_pids, kill};
 use anyhow::Result;

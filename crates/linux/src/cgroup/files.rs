@@ -1,18 +1,18 @@
-//! The files of a control group: writes values, reads them back, and reads the values that a group
-//! inherits from its parent.
+//! The files of a control group. The module writes values, reads them back, and reads the values
+//! that a group inherits from its parent.
 //!
-//! Invariant: a write reaches the kernel or is an error. An empty value would not reach the file,
-//! because Rust issues no system call for it. So the module never removes a limit by writing an
-//! empty value. It writes the parent's value instead, which every kernel accepts, even for a group
-//! with processes.
+//! Invariant: a write reaches the kernel or is an error. Rust does not issue a system call for an
+//! empty value, so an empty value would never reach the file. Therefore the module never removes a
+//! limit by writing an empty value. It writes the parent's value instead, which every kernel
+//! accepts, even for a group with processes.
 
 use anyhow::{Context, Result};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// Configured CPUs of a group.
+/// File with the configured CPUs of a group.
 pub(super) const CPUS: &str = "cpuset.cpus";
-/// Configured NUMA nodes of its memory.
+/// File with the configured NUMA nodes of a group's memory.
 pub(super) const MEMS: &str = "cpuset.mems";
 
 pub(super) fn read(path: &Path) -> Result<String> {
@@ -20,7 +20,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
     Ok(text.trim().to_string())
 }
 
-/// Writes to an existing file in one system call, as control groups require.
+/// Writes a value to an existing file in one system call, as control groups require.
 pub(super) fn write(path: &Path, value: &str) -> Result<()> {
     anyhow::ensure!(
         !value.trim().is_empty(),
@@ -39,11 +39,11 @@ pub(super) fn inherited(dir: &Path, key: &str) -> Result<String> {
     effective(dir.parent().context("a control group at the root")?, key)
 }
 
-/// Returns the effective [`CPUS`] or [`MEMS`] of a group, which may be fewer than the configured
+/// Returns the effective [`CPUS`] or [`MEMS`] of a group. They may be fewer than the configured
 /// CPUs or nodes.
 pub(super) fn effective(dir: &Path, key: &str) -> Result<String> {
     let what = key.trim_start_matches("cpuset.");
-    // Versions 2 and 1 have different names for the file. Very old kernels have only the configured
+    // The file has different names in versions 2 and 1. Very old kernels have only the configured
     // value.
     let names = [
         format!("{key}.effective"),

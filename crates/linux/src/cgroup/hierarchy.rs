@@ -1,4 +1,4 @@
-//! Finds the mounted hierarchies of control groups, and the place in each for this program's
+//! Finds the mounted hierarchies of control groups, and the directory in each for this program's
 //! groups.
 
 use super::{CgroupDir, pids, write};
@@ -8,17 +8,17 @@ use std::path::{Component, Path, PathBuf};
 /// Controllers that a host needs, by their names in version 1.
 const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "blkio"];
 
-/// Controllers of version 2 that must be switched on for a group.
+/// Controllers of version 2 that must be enabled for a group.
 const SWITCHED: [&str; 4] = ["cpuset", "cpu", "memory", "io"];
 
-/// One mounted hierarchy, and the place in it for this program's groups.
+/// A mounted hierarchy, and the directory in it for this program's groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
     pub(super) parent: PathBuf,
     /// Mount point of the hierarchy.
     pub(super) top: PathBuf,
     pub(super) unified: bool,
-    /// Controllers of version 1; version 2 lists its own.
+    /// Controllers of the hierarchy in version 1. In version 2, the kernel lists them.
     pub(super) controllers: Vec<String>,
 }
 
@@ -44,8 +44,8 @@ pub fn hierarchies() -> Result<Vec<Hierarchy>> {
 
 /// Parses the hierarchies from `mountinfo` and `cgroup` of `/proc/self`.
 ///
-/// New groups go below the process's own group, so that its usage is still accounted there. In
-/// version 2, the search only begins at that group, see [`handing_down`].
+/// New groups are created below the process's own group, so that their usage is still accounted
+/// there. In version 2, the search only begins at that group. See [`handing_down`].
 pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
     let mut found: Vec<Hierarchy> = Vec::new();
     for line in mountinfo.lines() {
@@ -89,7 +89,7 @@ pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
         let same = |other: &Hierarchy| {
             other.unified == hierarchy.unified && other.controllers == hierarchy.controllers
         };
-        // The same hierarchy may be mounted at several places.
+        // The same hierarchy may be mounted in several directories.
         if !found.iter().any(same) {
             found.push(hierarchy);
         }
@@ -97,22 +97,24 @@ pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
     found
 }
 
-/// Returns a group's directory, or the mount's own if the group is not visible from it.
+/// Returns the directory of a group, or that of the mount if the group is not visible there.
 fn below(mount: &str, root: &str, path: &str) -> PathBuf {
     let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
     let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
     if is_plain {
         Path::new(mount).join(below)
     } else {
-        // For a group outside of the process's namespace the kernel reports `/../x`.
+        // For a group outside of the process's namespace, the kernel reports a path such as
+        // `/../x`.
         PathBuf::from(mount)
     }
 }
 
-/// Returns the group of version 2 for new groups. The search goes up from the process's own group.
-/// A group with processes cannot pass controllers on. The process's own group can do so if it was
-/// delegated and contains no other process, because this process can then move out. Otherwise, it
-/// is the nearest ancestor without processes, or finally the top, which may have both.
+/// Returns the group of version 2 below which new groups are created. The search goes up from the
+/// process's own group. A group with processes cannot enable controllers for groups below it. The
+/// process's own group can do so if it was delegated and contains no other process, because this
+/// process can then move out. Otherwise the result is the nearest ancestor without processes, or
+/// finally the root, which may have both processes and groups with controllers.
 pub(super) fn handing_down(
     own: &Path,
     top: &Path,
@@ -128,8 +130,8 @@ pub(super) fn handing_down(
     found.unwrap_or(top).to_path_buf()
 }
 
-/// Returns true if the service manager has delegated a group with all groups below it. It reads the
-/// mark that systemd leaves: `Delegate=yes` of a unit.
+/// Returns true if the service manager has delegated a group together with all groups below it. For
+/// a unit with `Delegate=yes`, systemd marks the directory of the group.
 fn is_delegated(dir: &Path) -> bool {
     let mark = |name: &str| {
         let mut value = [0u8; 8];
@@ -139,9 +141,10 @@ fn is_delegated(dir: &Path) -> bool {
     mark("user.delegate") || mark("trusted.delegate")
 }
 
-/// Lets a delegated group pass controllers on. This process moves into its own group within it.
-/// Processes that it starts from now on are also in that group. Other processes do not change. No
-/// cleanup is needed: the delegated group is removed with all groups in it when its unit ends.
+/// Makes it possible for a delegated group to enable controllers. This process moves into a new
+/// group within it. Processes that it starts from now on are also in the new group. Other processes
+/// do not move. A cleanup is not necessary: the delegated group is removed with all groups in it
+/// when its unit ends.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -172,7 +175,7 @@ fn own_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
-/// Returns the directories of a group with this name.
+/// Returns the directories of the group with this name, one for each hierarchy.
 pub fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
     let place = |hierarchy: &Hierarchy| CgroupDir {
         dir: hierarchy.parent.join(name),
@@ -182,8 +185,9 @@ pub fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
     hierarchies.iter().map(place).collect()
 }
 
-/// Returns the groups of a process from its `cgroup` file, in the mounted hierarchies. Each has its
-/// path, the top of its hierarchy, and true for version 2.
+/// Returns the groups of a process in the mounted hierarchies, from the `cgroup` file of the
+/// process. Each result has the path of the group, the root of its hierarchy, and true for version
+/// 2.
 pub fn places_of(mountinfo: &str, own: &str) -> Vec<(PathBuf, PathBuf, bool)> {
     let place = |one: Hierarchy| (one.parent, one.top, one.unified);
     parse(mountinfo, own).into_iter().map(place).collect()

@@ -1,9 +1,10 @@
-//! Groups within a host's own: one for each process that is confined to a part of its CPUs or
-//! memory.
+//! Groups within a host's own group. There is one for each process that is confined to a part of
+//! the host's CPUs or memory.
 //!
-//! They are created when such a process starts and are removed with the host's group, so no list
-//! has to name them. In version 2, a group that passes controllers on has no processes itself. So
-//! in that version, the unconfined processes of a host also have their own group.
+//! They are created when such a process starts and are removed together with the host's group, so a
+//! list of them is not necessary. In version 2, a group that enables controllers for other groups
+//! cannot contain processes. So in that version, the unconfined processes of a host are also in a
+//! separate group.
 
 use super::files::{CPUS, MEMS, effective, inherited, read, write};
 use super::{CgroupDir, Group, switch_on};
@@ -18,13 +19,13 @@ use std::process::Command;
 use std::sync::{MutexGuard, PoisonError};
 use topology::CpuSet;
 
-/// Name of the group for processes that are not confined, in version 2.
+/// Name of the group for unconfined processes in version 2.
 const LEAF: &str = "all";
 
-/// Files of version 2 that each group within a host's own copies from the host, with their
-/// controllers. Java 17 reads only its own group and none above it (JDK-8322420 is in later
-/// versions). So it would mistake the machine's memory and CPUs for its host's. Memory comes after
-/// swap, as in the host.
+/// Files of version 2 that each group within a host's group copies from the host, with their
+/// controllers. Java 17 reads only its own group and no group above it (JDK-8322420 is fixed in
+/// later versions). So it would mistake the machine's memory and CPUs for those of its host. Memory
+/// comes after swap, as in the host.
 const MIRRORED: [(&str, &str); 4] = [
     ("cpu", WEIGHT),
     ("cpu", "cpu.max"),
@@ -32,21 +33,21 @@ const MIRRORED: [(&str, &str); 4] = [
     ("memory", "memory.max"),
 ];
 
-/// File for the weight of a group among its siblings. The groups of a host compete with each other:
-/// a JVM gets the host's weight, and the few threads that are not confined keep the default.
+/// File with the weight of a group among its siblings. The groups of a host compete with each
+/// other. A JVM gets the host's weight, and the few unconfined threads keep the default weight.
 const WEIGHT: &str = "cpu.weight";
 
-/// Each group within a host's own that was created for a process, with its confinement.
+/// The groups within a host's group that were created for a process, each with its confinement.
 pub(super) type Confinements = BTreeMap<String, Confinement>;
 
-/// A process that is about to enter its group. No limit changes while this value exists, so no
-/// group is removed before its process has arrived.
+/// A process that is about to enter its group. While this value exists, limits cannot change, so no
+/// group is removed before its process has entered it.
 #[must_use = "the process is not in its group before it was started"]
 pub struct Pending<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, Confinements>);
 
 impl Group {
-    /// Creates the group [`LEAF`]. It must run before the host has any process, because a group
-    /// with processes passes no controllers on.
+    /// Creates the group [`LEAF`]. This must happen before the host has any process, because a
+    /// group with processes cannot enable controllers for groups below it.
     pub(super) fn make_leaf(&self, place: &CgroupDir) -> Result<()> {
         if !place.has_leaves() {
             return Ok(());
@@ -55,12 +56,13 @@ impl Group {
         make_dir(&place.dir.join(LEAF))
     }
 
-    /// Returns true if its processes can be confined to their own CPUs and memory.
+    /// Returns true if the group's processes can be confined to separate CPUs and memory.
     pub fn confines(&self) -> bool {
         self.place("cpuset").is_some()
     }
 
-    /// Lets the child of `command` enter between its fork and its exec, only by system calls.
+    /// Prepares `command` so that its child enters the group between fork and exec, only by system
+    /// calls.
     ///
     /// # Errors
     /// The group no longer exists.
@@ -68,8 +70,8 @@ impl Group {
         self.open_doors(command, None)
     }
 
-    /// Lets the child enter its own group, if it can be confined. The caller keeps the returned
-    /// value until the process has started.
+    /// Prepares `command` so that its child enters a separate group, if it can be confined. The
+    /// caller keeps the returned value until the process has started.
     ///
     /// # Errors
     /// The group no longer exists, or lacks the CPUs or memory of the confinement.
@@ -92,17 +94,18 @@ impl Group {
         let doors: Vec<OwnedFd> = self.places.iter().map(open).collect::<Result<_>>()?;
         let enter = move || {
             for door in &doors {
-                // To the kernel, "0" is the process that writes it.
+                // In this file, "0" means the process that writes it.
                 rustix::io::write(door, b"0")?;
             }
             Ok(())
         };
-        // SAFETY: between fork and exec, the child makes only system calls: no allocation, no lock.
+        // SAFETY: between fork and exec, the child makes only system calls. It does not allocate or
+        // lock.
         unsafe { command.pre_exec(enter) };
         Ok(())
     }
 
-    /// Creates the group of a process to confine, or changes the existing one.
+    /// Creates the group for a process with this confinement, or changes the existing group.
     fn confine(&self, place: &CgroupDir, to: &Confinement) -> Result<()> {
         cpu_affinity::check_name(&to.name)?;
         let dir = place.dir.join(&to.name);
@@ -134,7 +137,7 @@ impl Group {
         nodes.map_or(Ok(()), |nodes| place.check_given(&dir, MEMS, nodes))
     }
 
-    /// Copies the host's values of a controller to each group within the host's own.
+    /// Copies the host's values of a controller to each group within the host's group.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -151,7 +154,7 @@ impl Group {
         Ok(())
     }
 
-    /// Gives the host other CPUs, and likewise each group in it that has all of the host's CPUs.
+    /// Assigns other CPUs to the host, and to each group in it that has all of the host's CPUs.
     ///
     /// # Errors
     /// A process is confined to other CPUs, or the kernel refuses.
@@ -174,9 +177,9 @@ impl Group {
             .filter(follows)
             .map(|dir| dir.join(CPUS))
             .collect();
-        // In version 1, a group never has more CPUs than its parent. So a group loses CPUs before
-        // its host does. If it gains CPUs, the kernel refuses here, and the group follows after its
-        // host.
+        // In version 1, a group never has more CPUs than its parent. If the CPUs become fewer, the
+        // groups must therefore change before the host. If they become more, the kernel refuses the
+        // change here, and the groups are changed after the host.
         for file in followers.iter().filter(|_| !place.unified) {
             let _ = write(file, cpus);
         }
@@ -192,25 +195,26 @@ impl Group {
 }
 
 impl CgroupDir {
-    /// Returns true if the processes of a host are in groups within its own and never in its own.
+    /// Returns true if the processes of a host are in groups below the host's group, and never in
+    /// the host's group itself.
     fn has_leaves(&self) -> bool {
         self.unified && self.has("cpuset")
     }
 
-    /// Copies a value of the host to a group within its own, see [`MIRRORED`].
+    /// Copies a value of the host to a group within the host's group. See [`MIRRORED`].
     fn mirror_into(&self, dir: &Path, controller: &str, file: &str) -> Result<()> {
         let from = self.dir.join(file);
         let is_asked = self.has_leaves() && self.has(controller);
-        // Not every kernel counts swap.
+        // Not every kernel accounts for swap.
         if !is_asked || !from.exists() || (file == WEIGHT && dir.ends_with(LEAF)) {
             return Ok(());
         }
         write(&dir.join(file), &read(&from)?)
     }
 
-    /// Checks that a group within the host's own has exactly the requested set. Version 2 accepts
-    /// numbers that the host lacks, and leaves them out. If no number remains, the group has all of
-    /// the host's.
+    /// Checks that a group within the host's group has exactly the requested set. Version 2 accepts
+    /// numbers that the host does not have, and ignores them. If no number remains, the group gets
+    /// all CPUs or nodes of the host.
     fn check_given(&self, dir: &Path, key: &str, asked: &CpuSet) -> Result<()> {
         let given = effective(dir, key)?;
         if list(&given)? == *asked {
@@ -225,7 +229,7 @@ impl CgroupDir {
         anyhow::bail!("{name} should be confined to {what} {asked}, but its host has {has}")
     }
 
-    /// Returns the directory of the group that a process enters.
+    /// Returns the directory of the group that a process must enter.
     fn door(&self, to: Option<&Confinement>) -> PathBuf {
         match (self.has("cpuset"), to) {
             (true, Some(to)) => self.dir.join(&to.name),
@@ -239,18 +243,18 @@ fn list(text: &str) -> Result<CpuSet> {
     CpuSet::parse_list(text).map_err(anyhow::Error::msg)
 }
 
-/// Removes the groups of processes that have ended: version 1 takes no CPU from a host while a
-/// group in it has that CPU.
+/// Removes the groups of processes that have ended. In version 1, a CPU cannot be removed from a
+/// host while a group in the host has that CPU.
 fn forget_ended(place: &CgroupDir, confined: &mut Confinements) {
     let groups = groups_in(&place.dir).into_iter();
     for dir in groups.filter(|dir| dir.file_name().is_none_or(|name| name != LEAF)) {
-        // A group that has processes remains.
+        // Removing a group fails if it contains processes, so such a group remains.
         let _ = std::fs::remove_dir(dir);
     }
     confined.retain(|name, _| place.dir.join(name).exists());
 }
 
-/// Returns the groups in a group.
+/// Returns the groups directly below a group.
 pub(super) fn groups_in(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

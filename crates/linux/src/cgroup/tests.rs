@@ -1,5 +1,5 @@
-//! Tests of hierarchies of both versions, and of limits in version 2 with plain files. Limits in
-//! the kernel are tested with whole hosts.
+//! Tests hierarchies of both versions, and limits in version 2 with plain files. Tests with whole
+//! hosts check limits in the kernel.
 
 use super::hierarchy::{Hierarchy, handing_down, parse};
 use super::*;
@@ -56,12 +56,12 @@ fn in_version_2_our_group_is_where_to_begin_to_look() {
         parent("0::/user.slice/session-1.scope\n"),
         Some(PathBuf::from(scope))
     );
-    // A group outside of the namespace of the test.
+    // This group is outside of the test's namespace.
     let top = Some(PathBuf::from("/sys/fs/cgroup/unified"));
     assert_eq!(parent("0::/../elsewhere\n"), top);
 }
 
-/// Version 2 used the root, next to the groups of the whole machine.
+/// In version 2, cassay once used the root, next to the groups of the whole machine.
 #[test]
 fn groups_go_into_a_delegated_or_the_nearest_empty_ancestor() {
     let root = tempfile::tempdir().unwrap();
@@ -73,7 +73,7 @@ fn groups_go_into_a_delegated_or_the_nearest_empty_ancestor() {
     hold(&scope, &format!("{}\n", std::process::id()));
     assert_eq!(handing_down(&scope, top, |_| true), scope);
     assert_eq!(handing_down(&scope, top, |_| false), top.join("user.slice"));
-    // A shell that runs next to this process, and must not be moved.
+    // The group also contains a shell, which must not be moved.
     hold(&scope, &format!("1\n{}\n", std::process::id()));
     assert_eq!(handing_down(&scope, top, |_| true), top.join("user.slice"));
     hold(&top.join("user.slice"), "1\n");
@@ -91,8 +91,8 @@ const FILES_2: [&str; 6] = [
     "io.max",
 ];
 
-/// Version 2 with plain files, since this machine may lack its controllers: checks the values
-/// written to each file and read back.
+/// This test uses version 2 with plain files, since this machine may lack its controllers. It
+/// checks the values that are written to each file and read back.
 #[test]
 fn version_2_gets_its_own_files_and_words() {
     let root = tempfile::tempdir().unwrap();
@@ -110,7 +110,8 @@ fn version_2_gets_its_own_files_and_words() {
     std::fs::create_dir(&place.dir).unwrap();
     let group = Group::existing(vec![place.clone()]);
     let file = |name: &str| place.dir.join(name);
-    // The kernel handles each write as a whole. A plain file keeps the end of a longer value.
+    // The kernel handles each write as a whole. A plain file would keep the end of a longer earlier
+    // value.
     let empty = || {
         for name in FILES_2 {
             std::fs::write(file(name), "").unwrap();
@@ -158,7 +159,7 @@ fn version_2_gets_its_own_files_and_words() {
     assert_eq!(limits.len(), 2, "only CPUs and the weight");
 }
 
-/// As root, every process listed in a file of that name would be killed.
+/// For root, every process that is listed in a file called `cgroup.procs` would be killed.
 #[test]
 fn a_folder_that_is_no_control_group_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -216,9 +217,10 @@ fn an_absent_group_counts_as_removed_without_permission() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().to_owned();
     let ended = std::thread::spawn(move || {
-        // SAFETY: this thread alone sees other mounts from now on, and it opens no file for others.
+        // SAFETY: from now on, only this thread uses other mounts, and it does not open files for
+        // other threads.
         let own = unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS) };
-        // A user who may not mount has no read-only mount either.
+        // A user without the right to mount cannot have a read-only mount either.
         own.ok()?;
         let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change("/", private).ok()?;

@@ -1,8 +1,8 @@
 //! Weight of a host when it competes with other programs for the CPUs.
 //!
-//! The kernel gives a group the weight of a single thread outside of groups. With the default
-//! weight, all threads of a JVM together get as much CPU time as one thread of a compiler. Under
-//! competition, the JVM starves, which would not happen without a host. Without competition,
+//! By default, the kernel gives a group the same weight as a single thread outside of groups. All
+//! threads of a JVM together then get as much CPU time as one thread of a compiler. Under
+//! competition, the JVM would starve, which would not happen without a group. Without competition,
 //! weights have no effect.
 
 use super::{CgroupDir, Group, read, write};
@@ -18,12 +18,12 @@ const SHARES_MAX: u64 = 1 << 18;
 const WEIGHT_MAX: u64 = 10_000;
 
 /// Number of busy threads that a host represents on each of its CPUs. A loaded JVM has about this
-/// number of runnable threads, so it weighs as much as without a group. The client's few threads
-/// still get their part.
+/// number of runnable threads, so it has the same weight as without a group. The client's few
+/// threads still get their share.
 const THREADS_PER_CPU: u64 = 4;
 
 impl Group {
-    /// Gives the group the weight that its JVMs would have without a group.
+    /// Sets the weight that the host's JVMs would have without a group.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -41,7 +41,8 @@ impl Group {
         write(&place.dir.join(file), &value.to_string())
     }
 
-    /// Returns the weight in the kernel, in busy threads. `None` without such a controller.
+    /// Returns the weight that the kernel reports, in busy threads. `None` without such a
+    /// controller.
     pub(super) fn weight(&self) -> Option<u64> {
         let place: &CgroupDir = self.place("cpu")?;
         let (file, one) = if place.unified {

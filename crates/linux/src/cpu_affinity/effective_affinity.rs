@@ -9,14 +9,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use topology::CpuSet;
 
-/// Maximum number of listings of the threads: if a program keeps starting and ending threads, no
-/// two listings agree.
+/// Maximum number of times that the threads are listed. If a program keeps starting and ending
+/// threads, two lists may never agree.
 const LISTINGS_MAX: usize = 5;
 
 /// Affinity and memory of a process and all its threads, from `/proc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectiveAffinity {
-    /// Number of its threads.
+    /// Number of threads of the process.
     pub threads: usize,
     /// Each set of CPUs on which threads may run, with the number of threads that have exactly this
     /// set.
@@ -24,19 +24,20 @@ pub struct EffectiveAffinity {
     /// Each set of NUMA nodes from which threads may get memory, with the number of threads that
     /// have exactly this set.
     pub memory_nodes: BTreeMap<CpuSet, usize>,
-    /// Resident bytes by node; empty if the kernel does not report them.
+    /// Resident bytes by NUMA node. The map is empty if the kernel does not report them.
     pub resident_bytes: BTreeMap<u32, u64>,
-    /// Resident bytes by the policy of their range: `default`, `bind:0`, `interleave:0-1`.
+    /// Resident bytes by the policy of their memory range, such as `default`, `bind:0` or
+    /// `interleave:0-1`.
     pub policy_bytes: BTreeMap<String, u64>,
 }
 
 impl EffectiveAffinity {
-    /// Returns the CPUs on which any of its threads may run.
+    /// Returns the CPUs on which at least one thread of the process may run.
     pub fn all_cpus(&self) -> CpuSet {
         self.cpus.keys().flat_map(CpuSet::iter).collect()
     }
 
-    /// Returns the NUMA nodes from which any of its threads may get memory.
+    /// Returns the NUMA nodes from which at least one thread of the process may get memory.
     pub fn all_memory_nodes(&self) -> CpuSet {
         self.memory_nodes.keys().flat_map(CpuSet::iter).collect()
     }
@@ -65,18 +66,18 @@ impl EffectiveAffinity {
         anyhow::ensure!(found.threads > 0, "{} has no thread", folder.display());
         let maps = folder.join("numa_maps");
         match std::fs::read(&maps) {
-            // A kernel without NUMA has no such file.
+            // A kernel without NUMA does not have this file.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             text => {
                 let text = text.with_context(|| format!("read {}", maps.display()))?;
-                // Paths of files in it may be any bytes.
+                // The paths of files in the text may contain any bytes.
                 found.add_maps(&String::from_utf8_lossy(&text));
             }
         }
         Ok(found)
     }
 
-    /// Adds the lines of `numa_maps`: `55d0 bind:0 heap anon=3 N0=3 kernelpagesize_kB=4`.
+    /// Adds the lines of `numa_maps`, such as `55d0 bind:0 heap anon=3 N0=3 kernelpagesize_kB=4`.
     fn add_maps(&mut self, maps: &str) {
         for line in maps.lines() {
             let mut words = line.split_ascii_whitespace().skip(1);
@@ -102,9 +103,9 @@ impl EffectiveAffinity {
     }
 }
 
-/// Returns the `status` of each thread, with its path. Lists the threads until two listings agree.
-/// Otherwise, a thread that started between them would be missing, and it may be the one on other
-/// CPUs.
+/// Returns the `status` of each thread, with its path. The function lists the threads until two
+/// lists agree. Otherwise a thread that started in the meantime would be missing, and this thread
+/// might run on other CPUs.
 fn threads(tasks: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut listed = listing(tasks)?;
     let mut read = Vec::new();
@@ -116,7 +117,7 @@ fn threads(tasks: &Path) -> Result<Vec<(PathBuf, String)>> {
                 Err(error) if has_ended(&error) => {}
                 text => {
                     let text = text.with_context(|| format!("read {}", path.display()))?;
-                    // The kernel cuts the name at 15 bytes, even within a character.
+                    // The kernel truncates the name to 15 bytes, even within a character.
                     read.push((path, String::from_utf8_lossy(&text).into_owned()));
                 }
             }
@@ -137,7 +138,7 @@ fn listing(tasks: &Path) -> Result<BTreeSet<OsString>> {
 }
 
 /// Returns true if the error means that a thread has ended. Any other reason why its files cannot
-/// be read (no free descriptor, no permission) shows nothing about the thread.
+/// be read (no free descriptor, no permission) does not mean that.
 fn has_ended(error: &std::io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
@@ -183,14 +184,14 @@ mod tests {
         assert_eq!(found.policy_bytes["interleave:0-1"], 4096);
     }
 
-    /// A thread of this kind was omitted, as if it had ended, and a file of this kind counted as
-    /// missing.
+    /// A thread with such a name was once omitted, as if it had ended, and a mapped file with such
+    /// a name counted as missing.
     #[test]
     fn names_of_any_bytes_hide_neither_threads_nor_pages() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("task/7");
         std::fs::create_dir_all(&folder).unwrap();
-        // A thread that ended after it was listed.
+        // This thread ended after it was listed.
         std::fs::create_dir_all(root.path().join("task/8")).unwrap();
         let text = b"Name:\tr\xc3\nCpus_allowed_list:\t5\nMems_allowed_list:\t0\n";
         std::fs::write(folder.join("status"), text).unwrap();
@@ -204,7 +205,7 @@ mod tests {
         assert_eq!(found.resident_bytes, [(1, 9 * 4096)].into());
     }
 
-    /// This simulates a missing permission or file descriptor, with a folder instead of a file.
+    /// A directory instead of a file simulates a missing permission or file descriptor.
     #[test]
     fn an_unreadable_file_is_an_error_and_not_absent() {
         let root = tempfile::tempdir().unwrap();

@@ -24,7 +24,8 @@ fn a_name_is_one_folder_and_no_path() {
     }
 }
 
-/// Without groups: checks the kernel's report on a process that was started in this way.
+/// Without groups, this test checks what the kernel reports about a process that was started in
+/// this way.
 #[test]
 fn a_process_without_a_group_starts_with_cpus_and_memory_policy() {
     let own = EffectiveAffinity::read(Path::new("/proc/self")).unwrap();
@@ -48,7 +49,8 @@ fn a_process_without_a_group_starts_with_cpus_and_memory_policy() {
     assert_eq!(found.all_cpus(), one);
 }
 
-/// Under `numactl --interleave=all` each node without its own policy was also interleaved.
+/// Under `numactl --interleave=all`, the memory of each node without a policy was once also
+/// interleaved.
 #[test]
 fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
     let own = EffectiveAffinity::own().unwrap();
@@ -62,8 +64,8 @@ fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
         command.args(["-c", "read line"]);
         command.stdin(std::process::Stdio::piped());
         admit(&mut command, None, to).unwrap();
-        // This thread starts it, and its policy is inherited. The keeper of processes has another
-        // policy.
+        // This thread starts the process, which inherits the policy of the thread. The thread that
+        // keeps processes has another policy.
         let mut child = command.spawn().unwrap();
         let found = EffectiveAffinity::read(&PathBuf::from(format!("/proc/{}", child.id())));
         child.kill().unwrap();

@@ -1,5 +1,5 @@
-//! Packets that a host drops itself, because it uses the network of its machine: only those of TCP
-//! connections with named ports. It never drops its own traffic with itself.
+//! Packets that a host drops itself, because it uses the network of its machine. It drops only
+//! packets of TCP connections with given ports, and never its own traffic with itself.
 
 use super::rules::{Lose, Rules, check_ports, check_share};
 use crate::rtnetlink_message::filter::{End, Family, Hook, Match};
@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// Maximum number of peers that a loss may name: far more than a cluster has hosts.
+/// Maximum number of peers of a loss. It is far more than the hosts of a cluster.
 const PEERS_COUNT_MAX: usize = 1000;
 
 /// Direction of packets.
@@ -33,15 +33,15 @@ pub enum PortEnd {
 /// Loss of a host in one direction, for existing and new connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostLoss {
-    /// Direction of the packets.
+    /// Direction of the packets that are dropped.
     pub way: PacketDirection,
-    /// Peers of the host; empty means all.
+    /// Peers of the host whose packets are dropped. An empty list means all peers.
     pub peers: Vec<Ipv4Addr>,
-    /// TCP ports whose connections are affected; at least one.
+    /// TCP ports whose connections are affected. There is at least one.
     pub tcp_ports: Vec<u16>,
-    /// End of the connection that has the port.
+    /// End of the connection to which the port belongs.
     pub end: PortEnd,
-    /// Share of packets that are dropped, each at random; 1 is all of them.
+    /// Probability with which each packet is dropped. With 1, all packets are dropped.
     pub share: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Turns a loss into rules of a table, and checks the limits of every loss.
+//! Converts a loss to rules of a table, and checks the limits of every loss.
 
 use crate::rtnetlink_message::Message;
 use crate::rtnetlink_message::filter::{
@@ -8,14 +8,14 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-/// Maximum number of ports in a rule, so that they fit into one message of 64 KiB.
+/// Maximum number of ports in a rule. With this limit, they fit in one message of 64 KiB.
 const PORTS_COUNT_MAX: usize = 1000;
 
-/// Smallest share that the kernel accepts.
+/// Smallest share of packets that the kernel accepts.
 const SHARE_MIN: f64 = 1.0 / SHARES as f64;
 
-/// A loss of packets by a table of its family: of a switch ([`super::Loss`]) or of a host
-/// ([`super::HostLoss`]).
+/// A loss of packets that the rules of a table cause, either at a switch ([`super::Loss`]) or at a
+/// host ([`super::HostLoss`]).
 pub trait Lose {
     #[doc(hidden)]
     const FAMILY: Family;
@@ -25,12 +25,12 @@ pub trait Lose {
     #[doc(hidden)]
     fn check(&self) -> Result<()>;
 
-    /// Adds the rules of number `number` of a table.
+    /// Adds the rules for the loss with number `number` to a table.
     #[doc(hidden)]
     fn rules(&self, number: u32, rules: &mut Rules<'_>);
 }
 
-/// Messages that create a table, collected up to now.
+/// Messages that create a table.
 pub struct Rules<'a> {
     table: Table<'a>,
     messages: Vec<Message>,
@@ -38,7 +38,7 @@ pub struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// Creates a table without rules that sees the packets at these hooks.
+    /// Creates a table without rules, which processes the packets at these hooks.
     pub fn new(table: Table<'a>, hooks: &[Hook]) -> Rules<'a> {
         let mut messages = vec![Message::table(table)];
         messages.extend(hooks.iter().map(|hook| Message::chain(table, *hook)));
@@ -57,7 +57,7 @@ impl<'a> Rules<'a> {
         self.messages
     }
 
-    /// Creates a set of the table.
+    /// Creates a set in the table.
     pub fn set(&mut self, name: &str, keys: &[Vec<u8>], key_bytes: usize) {
         let id = self.sets_count;
         self.sets_count += 1;
@@ -65,22 +65,22 @@ impl<'a> Rules<'a> {
         self.messages.push(Message::elements(self.table, name, keys));
     }
 
-    /// Creates a set of ports.
+    /// Creates a set of ports in the table.
     pub fn set_of_ports(&mut self, name: &str, ports: &[u16]) {
         let ports: BTreeSet<_> = ports.iter().collect();
         let keys = ports.into_iter().map(|port| port.to_be_bytes().to_vec());
         self.set(name, &keys.collect::<Vec<_>>(), PORT_KEY_BYTES);
     }
 
-    /// Creates a set of addresses.
+    /// Creates a set of addresses in the table.
     pub fn set_of_addresses(&mut self, name: &str, addresses: &[Ipv4Addr]) {
         let addresses: BTreeSet<_> = addresses.iter().collect();
         let keys = addresses.into_iter().map(|address| address.octets().to_vec());
         self.set(name, &keys.collect::<Vec<_>>(), ADDRESS_KEY_BYTES);
     }
 
-    /// Drops a share of the packets that fulfil all of `matches`. If a set is named, one of these
-    /// ends of the connection must also have a port of that set.
+    /// Adds a rule that drops a share of the packets that fulfil all of `matches`. If a set of
+    /// ports is named, one of these ends of the connection must also have a port of that set.
     pub fn drop(
         &mut self,
         (number, hook): (u32, Hook),

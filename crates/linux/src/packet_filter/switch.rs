@@ -1,4 +1,4 @@
-//! Packets that the switch between simulated hosts drops, on the way from port to port.
+//! Packets that the switch between simulated hosts drops between its ports.
 
 use super::rules::{Lose, Rules, check_ports, check_share};
 use crate::links;
@@ -7,17 +7,17 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A link of the switch, by the machine or host at its other end.
+/// A link of the switch, identified by the machine or host at its other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Link {
-    /// A host, by its number, counted from 1.
+    /// The link to a host. Hosts are numbered from 1.
     Host(usize),
-    /// The machine itself, where the client runs.
+    /// The link to the machine itself, on which the client runs.
     Machine,
 }
 
 impl Link {
-    /// Returns the name of the switch's end.
+    /// Returns the name of the switch's end of the link.
     pub fn name(self) -> String {
         match self {
             Link::Host(number) => links::port(number),
@@ -26,17 +26,17 @@ impl Link {
     }
 }
 
-/// Loss on the way through the switch, for existing and new connections. ARP is never dropped, so
-/// neighbours continue to find each other, and a loss in one direction affects only that direction.
+/// Loss within the switch, for existing and new connections. ARP is never dropped, so neighbours
+/// continue to find each other, and a loss in one direction affects only that direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
-    /// Senders of the packets.
+    /// Links from which the packets come.
     pub from: Vec<Link>,
-    /// Receivers of the packets.
+    /// Links to which the packets go.
     pub to: Vec<Link>,
-    /// TCP ports whose connections are affected, at either end; empty means all packets.
+    /// TCP ports whose connections are affected, at either end. An empty list means all packets.
     pub tcp_ports: Vec<u16>,
-    /// Share of packets that are dropped, each at random; 1 is all of them.
+    /// Probability with which each packet is dropped. With 1, all packets are dropped.
     pub share: f64,
 }
 
@@ -89,8 +89,9 @@ impl Lose for Loss {
         ];
         let mut with_ports = None;
         if self.tcp_ports.is_empty() {
-            // Neighbours continue to find each other: a loss in one direction must not affect the
-            // other because of an unresolved address.
+            // ARP is not dropped, so that neighbours continue to find each other. Otherwise a loss
+            // in one direction would affect the other direction, because addresses could not be
+            // resolved.
             matches.push(Match::NoArp);
         } else {
             rules.set_of_ports(ports, &self.tcp_ports);

@@ -1,5 +1,5 @@
-//! Tests of the losses of a host, in two namespaces with a link between them. The losses of a
-//! switch are tested with its simulated hosts.
+//! Tests the losses of a host, in two namespaces with a link between them. The losses of a switch
+//! are tested together with simulated hosts.
 
 use super::*;
 use crate::capability::machine_capabilities;
@@ -14,26 +14,27 @@ const HOST: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 const STRANGER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 3);
 
-/// No program listens on these ports, so a host that is reached refuses.
+/// No program listens on these ports, so a host that is reached refuses the connection.
 const CQL: u16 = 9042;
 const SSH: u16 = 22;
 
-/// Time to wait for a packet that is dropped. It is below the second after which TCP retries.
+/// Time to wait for a packet that is dropped. TCP retries after one second, which is longer.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// This is long enough for a loaded machine, and reaching it is a failure.
+/// Time limit that is long enough for a loaded machine. Reaching it is a failure.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const TABLE: &str = "cassay-test-h1-broken0";
 
-/// A host, another host, and a link between them.
+/// A host, its peer, and a link between them.
 struct Two {
     host: Namespace,
     other: Namespace,
 }
 
 impl Two {
-    /// `None` if this machine does not permit it, which the test prints.
+    /// Creates the two hosts. Returns `None` if this machine does not permit it, which the test
+    /// reports.
     fn new(capability: Capability) -> Option<Two> {
         let mut able = machine_capabilities().iter();
         let found = able.find(|one| one.capability == capability).unwrap();
@@ -153,7 +154,7 @@ fn a_host_loses_one_way_what_it_sends_to_some_others() {
     assert!(two.reach_from_host(CQL, LIMIT).is_open());
 }
 
-/// The kernel does not inform the sender of a dropped packet, so the sender repeats it.
+/// The kernel does not inform the sender about a dropped packet, so the sender repeats the packet.
 #[test]
 fn a_connection_that_was_there_goes_on_when_its_host_is_whole() {
     let Some(two) = Two::new(Capability::PacketFilter) else {
@@ -174,8 +175,8 @@ fn a_connection_that_was_there_goes_on_when_its_host_is_whole() {
     }
     let counted = filter.dropped(TABLE).unwrap();
     assert!(counted.iter().all(|count| *count > 0), "{counted:?}");
-    // It waits for an answer. It would try again immediately if the kernel reported that no packet
-    // was sent.
+    // The client waits for an answer. If the kernel had reported that no packet was sent, the
+    // client would try again immediately.
     let sockets = || std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
     let sockets = two.host.inside(sockets).unwrap();
     let mut lines = sockets.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
@@ -200,7 +201,8 @@ fn a_host_loses_a_share_by_chance() {
     };
     let mut filter = two.lose(&[loss]);
     let count = || Reach::count(SocketAddr::from((HOST, CQL)), 200, SILENCE);
-    // 60 of 200 are dropped, with a standard deviation of 6.5. Fewer arrive on a busy machine.
+    // On average 60 of 200 packets are dropped, with a standard deviation of 6.5. Fewer arrive on a
+    // busy machine.
     let open = two.other.inside(count).unwrap().unwrap();
     assert!((40..=185).contains(&open), "{open}");
     let counted = filter.dropped(TABLE).unwrap();
@@ -237,7 +239,7 @@ fn a_loss_that_a_host_cannot_have_is_refused_with_its_reason() {
         assert!(error.contains(expected), "{error}");
     }
     assert_eq!(filter.tables().unwrap(), [""; 0]);
-    // One fault, one table.
+    // Each fault has a separate table.
     filter.add(TABLE, &[good()]).unwrap();
     assert!(filter.add(TABLE, &[good()]).is_err());
 }

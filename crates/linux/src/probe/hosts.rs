@@ -1,7 +1,8 @@
 //! Probes of the machine and of the simulated hosts on it.
 //!
-//! The readings of this machine itself have the place `machine`, regardless of its nodes. The usage
-//! of a simulated host, and the readings of a machine that hosts nodes, have the host's name.
+//! The readings of this machine have the place `machine`, regardless of the nodes on it. The usage
+//! of a simulated host has the host's name as its place. So do the readings of another machine that
+//! hosts nodes.
 
 mod cpu;
 mod disk;
@@ -40,12 +41,12 @@ pub(crate) struct MachineProbe {
     disks: Disks,
     network: Network,
     pressure: Pressure,
-    /// `None` on a kernel that does not report it.
+    /// Probe of received and dropped packets. `None` on a kernel that does not report them.
     softnet: Option<Softnet>,
 }
 
 impl MachineProbe {
-    /// Opens the files. The readings carry `place`; the devices in `without` are left to other
+    /// Opens the files. The readings carry `place`. The devices in `without` are left to other
     /// probes.
     ///
     /// # Errors
@@ -64,7 +65,7 @@ impl MachineProbe {
 
 impl SampledSource for MachineProbe {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
-        // A failure of one source does not stop the others.
+        // If one source fails, the others are still read.
         let results = [
             self.cpu.look(now_ns, out),
             self.memory.look(now_ns, out),
@@ -85,13 +86,13 @@ fn own_net(name: &str) -> Result<KernelFile> {
 /// Sources of the readings of a simulated host, in the view of its agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HostSources {
-    /// Its control groups, each with its controllers.
+    /// Control groups of the host, each with its controllers.
     pub groups: Vec<CgroupDir>,
-    /// Name of its volume's device in `/proc/diskstats`. `None` without a volume.
+    /// Name of the device of the host's volume in `/proc/diskstats`. `None` without a volume.
     pub device: Option<String>,
-    /// Mount point of its volume. `None` without one.
+    /// Mount point of the host's volume. `None` without a volume.
     pub volume: Option<PathBuf>,
-    /// Rate limit of its link, bit/s. A virtual link has no speed of its own.
+    /// Rate limit of the host's link, in bit/s. A virtual link itself does not have a speed.
     pub link_bits_per_s: Option<f64>,
 }
 
@@ -100,7 +101,8 @@ pub struct HostSources {
 /// # Errors
 /// A file that every kernel has cannot be read.
 pub(crate) fn stand_in(name: &str, sources: &HostSources) -> Result<StandIn> {
-    // The directory of a controller in version 1, or the directory in version 2 that has it.
+    // Returns the directory of a controller in version 1, or the directory in version 2 that has
+    // the controller.
     let group = |controller: &str| {
         let has = |place: &&CgroupDir| place.controllers.iter().any(|name| name == controller);
         sources.groups.iter().find(has).map(|place| &*place.dir)
@@ -113,7 +115,7 @@ pub(crate) fn stand_in(name: &str, sources: &HostSources) -> Result<StandIn> {
         cpu: group("cpu"),
         cpuacct: group("cpuacct"),
         memory: group("memory"),
-        // This directory gives the pressure and CPU time, which exist even without controllers.
+        // This directory has files for pressure and CPU time even without controllers.
         unified: unified.map(|place| &*place.dir),
         device: sources.device.as_deref(),
         volume: sources.volume.as_deref(),

@@ -1,7 +1,8 @@
 //! Files of the kernel that are read repeatedly, and helpers for all their readers.
 //!
-//! A file remains open and is read by `pread` from its start, because opening costs several times
-//! as much as reading. An open file of a process stays with that process or its network namespace.
+//! A file remains open and is read by `pread` from its start, because opening it costs several
+//! times as much as reading it. An open file of a process continues to refer to that process or its
+//! network namespace.
 
 use anyhow::{Context, Result};
 use rustix::io::Errno;
@@ -10,15 +11,15 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Initial size of the buffer: larger than all of these files on machines of usual size. It grows
-/// for a longer file.
+/// Initial size of the buffer, in bytes. On machines of ordinary size, all of these files are
+/// shorter. The buffer grows for a longer file.
 const BUFFER_BYTES: usize = 16 << 10;
 
-/// Size of the longest file accepted: `/proc/interrupts` of the biggest machines is smaller. A
-/// larger file has an unknown format.
+/// Size of the longest file that is accepted, in bytes. `/proc/interrupts` of the biggest machines
+/// is smaller. A larger file has an unknown format.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
-/// One file, kept open.
+/// A file of the kernel that is kept open.
 #[derive(Debug)]
 pub(crate) struct KernelFile {
     path: PathBuf,
@@ -73,25 +74,25 @@ impl KernelFile {
     }
 }
 
-/// A reading of counters with its time.
+/// A reading of counters, with its time.
 #[derive(Clone, Debug)]
 struct At<T> {
     pub at_ns: u64,
     pub value: T,
 }
 
-/// The last reading of counters, to which the next one is compared.
+/// The last reading of counters, with which the next one is compared.
 #[derive(Debug)]
 pub struct Last<T>(Option<At<T>>);
 
 impl<T> Last<T> {
-    /// Creates a value without a reading.
+    /// Creates a value that has no reading yet.
     pub const fn none() -> Last<T> {
         Last(None)
     }
 
-    /// Stores `value`, and returns the previous one with the seconds since then. `None` for the
-    /// first value.
+    /// Stores `value`, and returns the previous value with the seconds since then. `None` if there
+    /// is no previous value.
     pub fn replace(&mut self, at_ns: u64, value: T) -> Option<(T, f64)> {
         let before = self.0.replace(At { at_ns, value })?;
         let seconds = at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
@@ -99,8 +100,8 @@ impl<T> Last<T> {
     }
 }
 
-/// Returns the growth of a counter. `None` if it went backwards, because then its source has
-/// restarted.
+/// Returns the increase of a counter. `None` if the counter has decreased, which means that its
+/// source has restarted.
 pub(crate) fn grown(before: u64, now: u64) -> Option<f64> {
     now.checked_sub(before).map(|growth| growth as f64)
 }

@@ -1,12 +1,13 @@
 //! Probes, which read figures of the machine, the simulated hosts and the processes at run time.
-//! Threads of this process or of a host's agent (`host::Watch`) read them at fixed periods. It also
-//! contains parts that samples of other crates need.
+//! Threads of this process or of a host's agent (`host::Watch`) take samples at fixed periods. The
+//! module also contains helpers for the samples of other crates.
 //!
-//! A probe is a row of [`SampledSource`]s, each with its period. Invariants: due times are
-//! absolute, so they do not drift. A sample that would come too late is omitted and counted, and
-//! never repeated later. A sample that fails is recorded once, and tried again at its next due
-//! time. A thread that takes readings never waits for a sample. The clock of their thread measures
-//! the cost of the samples. The readings contain it, so that the cost of sampling is known.
+//! A probe is a list of [`SampledSource`]s, each with its period. Invariants: due times are
+//! absolute, so they do not drift. A sample that would be too late is omitted and counted, and
+//! never repeated later. If a sample fails, the failure is recorded once, and the sample is tried
+//! again at its next due time. A thread that collects readings never waits for a sample. The CPU
+//! clock of the sampling thread measures the cost of the samples. The cost is part of the readings,
+//! so that it is known.
 
 mod hosts;
 mod kernel_file;
@@ -31,19 +32,19 @@ use std::time::Duration;
 /// Processes and devices of this machine that belong to the test, in addition to this process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ours<'a> {
-    /// Nodes by their places and process ids.
+    /// Places and process ids of the nodes.
     pub nodes: &'a [(&'a str, u32)],
     /// Process ids of cassay's agents.
     pub agents: &'a [u32],
-    /// Devices of the volumes of cassay's hosts, by their names below `/sys/block`.
+    /// Devices of the volumes of cassay's hosts, by their names in `/sys/block`.
     pub devices: &'a [String],
 }
 
-/// Samples the foreign load of this machine: its usage without `ours` and this process. The
-/// readings carry the probe `others`. Cheap enough for every trial.
+/// Samples the foreign load of this machine, which is its usage without `ours` and this process.
+/// The readings carry the probe `others`. The sampling is cheap enough for every trial.
 ///
 /// # Errors
-/// The machine does not report it: the message names the file that could not be read.
+/// The machine does not report its usage. The message names the file that could not be read.
 pub fn others(ours: &Ours<'_>, period: Duration) -> Result<Probes> {
     let mut sampler = Sampler::new("probe-others");
     let look = hosts::ForeignLoad::open(ours)?;
@@ -54,7 +55,7 @@ pub fn others(ours: &Ours<'_>, period: Duration) -> Result<Probes> {
 /// A source to sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProbeSource {
-    /// Place of its readings.
+    /// Place that the readings carry.
     pub place: String,
     /// Time between two samples.
     pub period: Duration,
@@ -67,17 +68,17 @@ pub struct ProbeSource {
 pub enum SourceKind {
     /// The whole machine, except devices that belong to simulated hosts.
     Machine {
-        /// Names of these devices.
+        /// Names of the devices that belong to simulated hosts.
         without: Vec<String>,
     },
-    /// Resources of a simulated host and their use, which only its own agent sees.
+    /// Resources of a simulated host and their usage, which only the host's own agent can read.
     StandIn(HostSources),
-    /// A process by its id.
+    /// A process, identified by its id.
     Process(u32),
 }
 
-/// Interval between readings of NUMA placement: each reading prevents the process under test from
-/// mapping memory for 50 ms.
+/// Interval between readings of NUMA placement. It is long because each reading prevents the
+/// process under test from mapping memory for 50 ms.
 const NUMA_PERIOD: Duration = Duration::from_secs(60);
 
 /// Returns the tasks that sample one source.
@@ -108,7 +109,8 @@ pub fn tasks(watched: &ProbeSource) -> Result<Vec<Task>> {
     Ok(tasks)
 }
 
-/// Returns the readings that this machine does not offer, with the reason and the remedy.
+/// Returns the readings that this machine does not offer, with the reason and the remedy. `None` if
+/// it offers all readings.
 pub fn unseen() -> Option<String> {
     let pressure = Path::new("/proc/pressure/cpu").exists();
     (!pressure).then(|| {

@@ -1,12 +1,13 @@
 //! Processes in the terms of `pidstat`: CPU, memory, input and output, threads, and the NUMA nodes
 //! of their memory.
 //!
-//! This differs from pidstat in one respect. pidstat takes context switches and waiting for a CPU
+//! This differs from pidstat in one respect. pidstat takes context switches and the wait for a CPU
 //! only from the process's first thread, which in a JVM only starts the others. Here, they are sums
-//! over all threads, at most every five seconds, because reading each thread is the main cost.
+//! over all threads. They are read at most every five seconds, because reading each thread is the
+//! main cost.
 //!
-//! The probe reads the files directly, without a library for `/proc`. A library of this kind opens
-//! a file for each reading, which is most of its cost, and parses the whole file.
+//! The probe reads the files directly. A library for `/proc` would open a file for each reading,
+//! which is most of the cost, and parse the whole file.
 
 mod threads;
 
@@ -22,13 +23,14 @@ pub(crate) struct Process {
     place: String,
     stat: KernelFile,
     status: KernelFile,
-    /// `None` if it may not be read: a process of another user.
+    /// Input and output of the process. `None` if it may not be read, as for a process of another
+    /// user.
     io: Option<KernelFile>,
     threads: Threads,
     last: Last<(Stat, Option<Io>)>,
     page_kb: f64,
     ticks_per_s: f64,
-    /// The only node of a machine without NUMA, which holds all memory.
+    /// The only NUMA node, on a machine without NUMA. All memory is on this node.
     single_numa_node: Option<String>,
 }
 
@@ -118,7 +120,8 @@ impl SampledSource for Process {
             stat.virtual_bytes as f64 / 1024.0,
         );
         out.put("pidstat.RSS", &self.place, "kB", resident_kb);
-        // RSS also contains the pages of mapped files, which are page cache.
+        // RSS also includes the pages of mapped files, which are page cache. Therefore the
+        // anonymous memory is reported separately.
         if let Some(kb) = anonymous_kb(&self.status.read()?) {
             out.put("status.RssAnon", &self.place, "kB", kb as f64);
         }
@@ -133,17 +136,18 @@ impl SampledSource for Process {
     }
 }
 
-/// Returns the anonymous memory from `/proc/PID/status`. `None` for a kernel before 4.5, and for a
-/// process that has ended.
+/// Returns the anonymous memory from `/proc/PID/status`, in kB. `None` on a kernel before 4.5, and
+/// for a process that has ended.
 fn anonymous_kb(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Columns of `/proc/PID/stat` that are sums over the process's threads.
+/// Columns of `/proc/PID/stat`. They are sums over the process's threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stat {
-    /// State, one letter as in proc(5): `S` sleeping, `T` stopped by a signal, `t` by a debugger.
+    /// State of the process, as a letter of proc(5): `S` for sleeping, `T` for stopped by a signal,
+    /// `t` for stopped by a debugger.
     state: char,
     minor_faults: u64,
     major_faults: u64,
@@ -156,7 +160,7 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// Returns true if the process is stopped: none of its threads runs until it is continued.
+    /// Returns true if the process is stopped. None of its threads runs until it is continued.
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, 'T' | 't')
     }
@@ -165,7 +169,7 @@ impl Stat {
         // The name is in parentheses, and may itself contain parentheses and blanks.
         let (_, rest) = text.rsplit_once(')').context("has no name in parentheses")?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // Fields have the numbers of proc(5), where the state after the name is 3.
+        // Fields are numbered as in proc(5), where the state after the name is field 3.
         let column = |number: usize| -> Result<u64> {
             let word = words.get(number - 3).with_context(|| format!("has no column {number}"))?;
             word.parse().with_context(|| format!("column {number} is {word:?}"))
@@ -185,12 +189,12 @@ impl Stat {
     }
 }
 
-/// Bytes from `/proc/PID/io` that devices moved for the process.
+/// Bytes that devices transferred for the process, from `/proc/PID/io`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Io {
     pub read: u64,
     pub written: u64,
-    /// Dirty pages that the process dropped before they were written.
+    /// Bytes of dirty pages that the process discarded before they were written.
     pub cancelled: u64,
 }
 
@@ -209,7 +213,7 @@ impl Io {
     }
 }
 
-/// Returns the machine's NUMA nodes by their names: `node0`.
+/// Returns the names of the machine's NUMA nodes, such as `node0`.
 pub(crate) fn numa_nodes() -> Vec<String> {
     let entries = std::fs::read_dir("/sys/devices/system/node");
     let mut nodes: Vec<String> = entries
@@ -225,9 +229,9 @@ pub(crate) fn numa_nodes() -> Vec<String> {
     nodes
 }
 
-/// NUMA nodes of a process's memory, from `/proc/PID/numa_maps`. For a JVM of 800 MB, the kernel
-/// takes 50 ms to read it, and the process cannot map memory during that time. So the probe does
-/// not read it at each sample. On a machine with one NUMA node, it never reads it: [`Process`]
+/// NUMA nodes of a process's memory, from `/proc/PID/numa_maps`. For a JVM of 800 MB, reading the
+/// file takes 50 ms, during which the process cannot map memory. So the probe does not read it at
+/// each sample. On a machine with one NUMA node, the probe never reads it, because [`Process`]
 /// derives the value from the resident size.
 pub(crate) struct NumaMaps {
     place: String,
@@ -261,7 +265,8 @@ impl SampledSource for NumaMaps {
     }
 }
 
-/// Returns the bytes by NUMA node. `N0=` counts pages, and the same line has their size.
+/// Returns the number of bytes on each NUMA node. `N0=` is a number of pages, and the same line
+/// contains their size.
 fn placed(text: &str) -> std::collections::BTreeMap<u32, u64> {
     let mut placed = std::collections::BTreeMap::new();
     for line in text.lines() {
@@ -287,7 +292,7 @@ fn placed(text: &str) -> std::collections::BTreeMap<u32, u64> {
 mod tests {
     use super::*;
 
-    /// `/proc/PID/stat` of a JVM, with the most awkward name possible.
+    /// `/proc/PID/stat` of a JVM. The name of the process contains parentheses and blanks.
     const STAT: &str = "1753 (java (a) b) S 1700 1753 1700 0 -1 1077936128 250717 11 42 0 2871 \
         386 7 3 20 0 57 0 3145679 4015366144 214034 18446744073709551615 1 1 0 0 0 0 0 4096 \
         16797903 0 0 0 17 1 0 0 0 9 0 0 0 0 0 0 0 0 0";
@@ -368,8 +373,8 @@ mod tests {
         assert!(of("pidstat.RSS") > 100.0 && of("pidstat.threads") >= 1.0);
         let anonymous_kb = of("status.RssAnon");
         assert!(anonymous_kb > 10.0 && anonymous_kb < of("pidstat.RSS") + 1.0);
-        // The process reads its own files, which causes page faults, at least for the buffers of
-        // the second sample.
+        // The process reads its own files. This causes page faults, at least for the buffers of the
+        // second sample.
         for name in [
             "pidstat.%CPU",
             "pidstat.cswch/s",

@@ -10,42 +10,44 @@ use std::time::Duration;
 /// One value of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// Probe that read it, as named by its [`super::Task`]: `hosts`, `processes`, `others`; for the
-    /// database `jvm`, `cassandra`.
+    /// Probe that took the reading, as named by its [`super::Task`]: `hosts`, `processes`,
+    /// `others`. The probes of the database are `jvm` and `cassandra`.
     pub probe: Cow<'static, str>,
-    /// Time of the reading on the clock of [`measure::clock::now_ns`], ns.
+    /// Time of the reading on the clock of [`measure::clock::now_ns`], in ns.
     pub at_ns: u64,
-    /// Name `<tool>.<its column>`: `mpstat.%usr`, `iostat.r/s`, `jvm.heap_used`.
+    /// Name of the series, in the form `<tool>.<column of the tool>`: `mpstat.%usr`, `iostat.r/s`,
+    /// `jvm.heap_used`.
     pub name: Arc<str>,
-    /// Place: `host1`, `host1/cpu0`, `node1`, `machine`, `client`.
+    /// Place to which the value belongs: `host1`, `host1/cpu0`, `node1`, `machine`, `client`.
     pub place: Arc<str>,
     /// Unit of the value: `%`, `/s`, `bytes`, `kB`, `ms`, `count`.
     pub unit: Cow<'static, str>,
-    /// The value; always finite.
+    /// The value, which is always finite.
     pub value: f64,
 }
 
 /// Work and cost of one probe at one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeCost {
-    /// Name of the probe. `agent` means the fetching of an agent's readings.
+    /// Name of the probe. `agent` stands for fetching the readings of an agent.
     pub probe: Cow<'static, str>,
-    /// Host or node that it samples.
+    /// Host or node that the probe samples.
     pub place: String,
     /// Time between two samples.
     pub period: Duration,
-    /// Number of samples taken.
+    /// Number of samples that were taken.
     pub looks: u64,
-    /// Samples omitted because an earlier sample took too long, or because the machine was busy.
+    /// Number of samples that were omitted because an earlier sample took too long, or because the
+    /// machine was busy.
     pub missed: u64,
-    /// Number of values that it read.
+    /// Number of values that the probe read.
     pub values: u64,
-    /// CPU time of its samples and of waiting for them, ns. This includes the time of agents that
-    /// answer them.
+    /// CPU time of the samples and of the wake-ups for them, in ns. This includes the time of
+    /// agents that answer the probe.
     pub cpu_ns: u64,
-    /// Duration of the longest sample in wall-clock time, ns.
+    /// Wall-clock duration of the longest sample, in ns.
     pub longest_ns: u64,
-    /// Bound on the error of its times if they come from another clock than this process's, ns.
+    /// Bound on the error of the probe's times in ns, if they come from a clock of another process.
     pub clock_bound_ns: Option<u64>,
     /// Problems, each once.
     pub problems: Vec<String>,
@@ -53,16 +55,17 @@ pub struct ProbeCost {
 
 /// A source that is sampled repeatedly.
 pub trait SampledSource: Send {
-    /// Takes one sample. `now_ns` is the time at which it began, which [`Out::put`] also gives to
-    /// its values.
+    /// Takes one sample. `now_ns` is the time at which the sample began, and [`Out::put`] gives
+    /// this time to all values of the sample.
     ///
     /// # Errors
-    /// A part could not be read. The values up to now remain, and the sampler still takes the next
-    /// sample.
+    /// Some data could not be read. The values that were already read remain, and the sampler still
+    /// takes the next sample.
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()>;
 
-    /// Called once when the probes stop, for readings that would otherwise be lost. These are the
-    /// pauses in the log since the last sample. Rates over a partial period are not needed.
+    /// Takes a last sample when the probes stop, for readings that would otherwise be lost. For
+    /// example, these are the pauses in the log since the last sample. Rates over a partial period
+    /// are not needed.
     ///
     /// # Errors
     /// Those of [`SampledSource::look`].
@@ -70,8 +73,8 @@ pub trait SampledSource: Send {
         Ok(())
     }
 
-    /// Called after the end: completes its own cost, and returns the costs of the remote probes
-    /// that have sampled for it.
+    /// Completes the cost of this probe after its end. Returns the costs of the remote probes that
+    /// have sampled for it.
     fn ended(&mut self, _own: &mut ProbeCost) -> Vec<ProbeCost> {
         Vec::new()
     }
@@ -83,7 +86,8 @@ pub struct Out {
     probe: &'static str,
     at_ns: u64,
     readings: Vec<Reading>,
-    /// Names and places that occurred before: a series has the same names at every sample.
+    /// Names and places that have already occurred. They are shared, since a series has the same
+    /// names at every sample.
     words: HashSet<Arc<str>>,
 }
 
@@ -93,18 +97,19 @@ impl Out {
         Out::default()
     }
 
-    /// Sets the probe and the time of the following values.
+    /// Sets the probe and the time for the following values.
     pub fn begin(&mut self, probe: &'static str, at_ns: u64) {
         self.probe = probe;
         self.at_ns = at_ns;
     }
 
-    /// Adds one value of the current sample. A value that is not finite is omitted.
+    /// Adds a value to the current sample. A value that is not finite is omitted.
     pub fn put(&mut self, name: &str, place: &str, unit: &'static str, value: f64) {
         self.put_at(self.at_ns, name, place, unit, value);
     }
 
-    /// Adds one value with a time that differs from the sample's: a pause has its own time.
+    /// Adds a value with a time that differs from the time of the sample, such as the time of a
+    /// pause.
     pub fn put_at(&mut self, at_ns: u64, name: &str, place: &str, unit: &'static str, value: f64) {
         if !value.is_finite() {
             return;
@@ -125,12 +130,12 @@ impl Out {
         self.readings.push(reading);
     }
 
-    /// Returns the recorded values that have not been passed on.
+    /// Returns the recorded values that have not been passed on yet.
     pub fn readings(&self) -> &[Reading] {
         &self.readings
     }
 
-    /// Passes on the values.
+    /// Removes the recorded values and returns them.
     pub fn drain(&mut self) -> std::vec::Drain<'_, Reading> {
         self.readings.drain(..)
     }

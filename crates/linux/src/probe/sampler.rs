@@ -1,4 +1,4 @@
-//! Sampling threads: one row of tasks each, by absolute due times.
+//! Sampling threads. Each thread has a list of tasks with absolute due times.
 
 use super::{Out, ProbeCost, Reading, SampledSource};
 use anyhow::{Context, Result, ensure};
@@ -8,18 +8,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Maximum number of readings that wait for the caller: an hour of 250 series each second. Callers
-/// read far more often. Without a limit, a caller that forgets this would fill the memory of the
-/// machine under test.
+/// Maximum number of readings that wait for the caller. This is an hour of 250 series per second,
+/// and callers read far more often. Without a limit, a caller that does not read would fill the
+/// memory of the machine under test.
 const READINGS_COUNT_MAX: usize = 1 << 20;
 
-/// Maximum number of different problems that a probe keeps: enough for a diagnosis.
+/// Maximum number of different problems that a probe records. It is enough for a diagnosis.
 const PROBLEMS_COUNT_MAX: usize = 16;
 
-/// Shortest period. With a shorter one, the probe itself would be the load.
+/// Shortest permitted period. With a shorter period, the probe itself would load the machine.
 const PERIOD_MIN: Duration = Duration::from_millis(10);
 
-/// One source with its period.
+/// A source that is sampled with a period.
 pub struct Task {
     probe: &'static str,
     look: Box<dyn SampledSource>,
@@ -54,8 +54,8 @@ impl Task {
         }
     }
 
-    /// Sets the next due time: the first one on the grid of periods that is not over at `now_ns`.
-    /// The due times between them are missed.
+    /// Sets the next due time to the first multiple of the period that is not over at `now_ns`. The
+    /// skipped due times count as missed.
     fn advance(&mut self, now_ns: u64) {
         let period_ns = self.cost.period.as_nanos() as u64;
         let over = now_ns.saturating_sub(self.due_ns) / period_ns;
@@ -85,30 +85,30 @@ impl Task {
             note(&mut self.cost.problems, problem);
         }
         self.cost.longest_ns = self.cost.longest_ns.max(clock::now_ns() - begun_ns);
-        // All CPU time of the thread counts. The time to wake up counts for the task that caused
-        // it.
+        // All CPU time of the thread is included. The cost of a wake-up counts for the task that
+        // caused it.
         let cpu_ns = cpu_ns();
         self.cost.cpu_ns += cpu_ns - *cpu_mark_ns;
         *cpu_mark_ns = cpu_ns;
     }
 }
 
-/// Keeps a problem if it is a new one.
+/// Records a problem unless it is already recorded.
 fn note(problems: &mut Vec<String>, problem: String) {
     if problems.len() < PROBLEMS_COUNT_MAX && !problems.contains(&problem) {
         problems.push(problem);
     }
 }
 
-/// A thread that has not started yet, with its tasks.
+/// A sampling thread that has not started yet, with its tasks.
 pub struct Sampler {
     name: String,
     tasks: Vec<Task>,
 }
 
 impl Sampler {
-    /// Creates a sampler without tasks. `name` is the thread's; other tools see at most 15 bytes of
-    /// it.
+    /// Creates a sampler without tasks. `name` is the name of the thread, of which other tools show
+    /// at most 15 bytes.
     pub fn new(name: &str) -> Sampler {
         Sampler {
             name: name.to_string(),
@@ -116,7 +116,7 @@ impl Sampler {
         }
     }
 
-    /// Adds a task. Tasks that are due together run in the order in which they were added.
+    /// Adds a task. Tasks that are due at the same time run in the order in which they were added.
     pub fn add(&mut self, task: Task) {
         self.tasks.push(task);
     }
@@ -129,10 +129,10 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Starts a thread for each sampler that has a task; their first samples are due now.
+    /// Starts a thread for each sampler that has a task. The first samples are due at once.
     ///
     /// # Errors
-    /// A period is too short: the probe could not keep it.
+    /// A period is so short that the probe could not keep it.
     pub fn start(samplers: Vec<Sampler>) -> Result<Probes> {
         for cost in samplers.iter().flat_map(|sampler| &sampler.tasks) {
             let ProbeCost { probe, period, .. } = &cost.cost;
@@ -164,13 +164,13 @@ impl Probes {
         Ok(probes)
     }
 
-    /// Returns all readings since the last call, by thread and in order of time.
+    /// Returns all readings since the last call. They are grouped by thread, and in order of time.
     pub fn take(&self) -> Vec<Reading> {
         std::mem::take(&mut lock(&self.shared.readings))
     }
 
-    /// Stops sampling: the current samples finish, and no new one begins. Returns the readings not
-    /// yet taken, and the work and cost of each probe.
+    /// Stops sampling. Current samples finish, and no new sample begins. Returns the readings that
+    /// have not been taken yet, and the work and cost of each probe.
     ///
     /// # Panics
     /// If a sample has panicked.
@@ -191,13 +191,13 @@ impl Drop for Probes {
     fn drop(&mut self) {
         self.shared.end();
         for thread in self.threads.drain(..) {
-            // A caller that needs the result calls stop().
+            // A caller that needs the result calls `stop`, so the result is ignored here.
             let _ = thread.join();
         }
     }
 }
 
-/// State that the threads share with the taker of readings.
+/// State that the sampling threads share with the thread that takes the readings.
 #[derive(Default)]
 struct Shared {
     readings: Mutex<Vec<Reading>>,
@@ -215,7 +215,7 @@ impl Shared {
         more.next().is_some()
     }
 
-    /// Waits until `due_ns`; returns false if sampling ends first.
+    /// Waits until `due_ns`. Returns false if sampling ends before that.
     fn wait_until(&self, due_ns: u64) -> bool {
         let mut ended = lock(&self.ended);
         loop {
@@ -238,12 +238,13 @@ impl Shared {
     }
 }
 
-/// Locks a mutex. A sample that has panicked leaves nothing half-done under these locks.
+/// Locks a mutex. A poisoned lock is accepted, because a panicking sample cannot leave the data
+/// inconsistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the CPU time of this thread, and of agents that answer it.
+/// Returns the CPU time of this thread, and of the agents that answer it.
 fn cpu_ns() -> u64 {
     clock::thread_cpu_ns() + remote::cpu_there_ns()
 }
@@ -276,8 +277,8 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    /// Reports each sample to the test and waits for its answer: the value, or the reason of a
-    /// failure.
+    /// Reports each sample to the test and waits for the test's answer, which is a value or the
+    /// reason of a failure.
     struct Fake {
         asked: mpsc::Sender<u64>,
         answer: mpsc::Receiver<Result<f64, String>>,
@@ -325,7 +326,8 @@ mod tests {
             times.push(asked.recv().unwrap());
             tell.send(answer.map_err(str::to_string)).unwrap();
         }
-        // The sixth sample begins after the fifth was passed on, and ends with an error.
+        // The sixth sample begins after the readings of the fifth were passed on, and ends with an
+        // error.
         asked.recv().unwrap();
         let taken = probes.take();
         tell.send(Err("gone".to_string())).unwrap();
@@ -347,7 +349,8 @@ mod tests {
         let (mut task, _asked, _tell) = fake(Duration::from_millis(100));
         const MS: u64 = 1_000_000;
         task.due_ns = 1000 * MS;
-        // (end of the sample, next due time, missed so far)
+        // Each row has the end of the sample, the next due time, and the number of missed samples
+        // so far.
         for (ended_ms, due_ms, missed) in [
             (1000, 1100, 0),
             (1199, 1200, 0),
@@ -384,7 +387,7 @@ mod tests {
         asked.recv().unwrap();
         tell.send(Ok(1.0)).unwrap();
         drop(probes);
-        // The thread has dropped its source, and with it its end of the channel.
+        // The thread has dropped its source, and therefore its end of the channel.
         assert!(asked.recv().is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! Messages of nf_tables: tables of rules that drop packets. A bridge drops them on the way from
-//! port to port, a host drops packets that it receives or sends.
+//! Messages of nf_tables, which create tables of rules that drop packets. A bridge drops them
+//! between its ports. A host drops packets that it receives or sends.
 //!
-//! Layouts are those of `linux/netfilter/nfnetlink.h` and `linux/netfilter/nf_tables.h`: numbers
+//! Layouts are those of `linux/netfilter/nfnetlink.h` and `linux/netfilter/nf_tables.h`. Numbers
 //! are in network byte order. A change is a batch, which the kernel applies as a whole or not at
 //! all. The attributes of an expression are numbered from 1, as in the kernel's enumeration.
 
@@ -11,7 +11,7 @@ pub use terms::{Drop, End, Family, Hook, Match, Table};
 
 use super::{ACK, APPEND, Answer, CREATE, DUMP, EXCLUSIVE, Message, find, u32_at};
 
-/// `NFNL_SUBSYS_NFTABLES`, the upper half of a message's kind.
+/// `NFNL_SUBSYS_NFTABLES`, which is the upper half of a message's kind.
 const SUBSYSTEM: u16 = 10;
 const BATCH_BEGIN: u16 = 16;
 const BATCH_END: u16 = 17;
@@ -24,11 +24,11 @@ const GET_RULE: u16 = 7;
 const NEW_SET: u16 = 9;
 const NEW_SET_ELEMENTS: u16 = 12;
 
-/// `struct nfgenmsg`: family, version, subsystem.
+/// Size of `struct nfgenmsg`, which has the family, version and subsystem.
 const FAMILY_HEADER_BYTES: usize = 4;
-/// `NF_ACCEPT`: the verdict for packets that no rule drops.
+/// `NF_ACCEPT`, the verdict for packets that no rule drops.
 const ACCEPT: u32 = 1;
-/// `NF_DROP`: the verdict for packets to drop.
+/// `NF_DROP`, the verdict for packets that are dropped.
 const DROP: u32 = 0;
 
 const TABLE: u16 = 1;
@@ -56,11 +56,12 @@ const DATA_VERDICT: u16 = 2;
 const VERDICT_CODE: u16 = 1;
 const COUNTER_PACKETS: u16 = 2;
 
-/// Register for verdicts, and register for all other values.
+/// Register for verdicts. The next register is for all other values.
 const VERDICT_REGISTER: u32 = 0;
 const REGISTER: u32 = 1;
 
-/// Values that a rule loads from a packet: the frame's protocol, the links, the transport protocol.
+/// Values that a rule loads from a packet: the protocol of the frame, the links, and the transport
+/// protocol.
 const META_PROTOCOL: u32 = 1;
 const META_INPUT_NAME: u32 = 6;
 const META_OUTPUT_NAME: u32 = 7;
@@ -85,21 +86,22 @@ const IPPROTO_TCP: u8 = 6;
 /// Denominator of a share of packets: millionths.
 pub const SHARES: u32 = 1_000_000;
 
-/// `IFNAMSIZ`: length of a link's name as a key, padded with zeros.
+/// `IFNAMSIZ`, the length of a link's name as a key. The name is padded with zeros.
 pub const LINK_KEY_BYTES: usize = 16;
 
-/// Length of a port, and of an address, as a key.
+/// Length of a port as a key. The next constant is the length of an address.
 pub const PORT_KEY_BYTES: usize = 2;
 pub const ADDRESS_KEY_BYTES: usize = 4;
 
-/// Link over which a host talks to itself.
+/// Link over which a host communicates with itself.
 const LOOPBACK: &str = "lo";
 
-/// Destination of packets that this host must lose on output: a loopback address that no program
-/// uses. If the filter dropped them at the output, TCP would treat them as not sent, and try again
-/// at its next opportunity. No network loses packets in that way. With 5 % of packets dropped at
-/// the output and 16 requests in flight, throughput was as high as without loss (85,000 answers per
-/// second). With the same loss at the other end, it was 2,000 per second.
+/// Destination to which packets are redirected that this host must lose on output. It is a loopback
+/// address that no program uses. If the filter dropped the packets at the output, TCP would treat
+/// them as not sent, and try again at its next opportunity. No network loses packets in that way.
+/// With 5 % of packets dropped at the output and 16 requests in flight, throughput was as high as
+/// without loss (85,000 answers per second). With the same loss at the other end, it was 2,000 per
+/// second.
 const NOWHERE: [u8; ADDRESS_KEY_BYTES] = [127, 255, 255, 254];
 
 /// Returns the name of a link as a key of a set, in the kernel's format.
@@ -120,7 +122,7 @@ impl Message {
         Message::new_batch(BATCH_END)
     }
 
-    /// Creates a table, which must not exist yet.
+    /// Creates a table. It must not exist yet.
     pub fn table(table: Table<'_>) -> Message {
         Message::new_table(NEW_TABLE, CREATE | EXCLUSIVE, table)
     }
@@ -135,7 +137,7 @@ impl Message {
         Message::new_family(GET_TABLE, DUMP, family)
     }
 
-    /// Creates a chain of a table, which sees all packets at this hook.
+    /// Creates a chain of a table, which processes all packets at this hook.
     pub fn chain(table: Table<'_>, place: Hook) -> Message {
         let mut message = Message::new_table(NEW_CHAIN, CREATE | EXCLUSIVE, table);
         message.text(CHAIN_NAME, place.chain());
@@ -148,7 +150,7 @@ impl Message {
         message
     }
 
-    /// Creates an empty set of a table. `id` must be unique in its change.
+    /// Creates an empty set of a table. `id` must be unique within the batch.
     pub fn set(table: Table<'_>, name: &str, id: u32, key_bytes: usize) -> Message {
         let mut message = Message::new_table(NEW_SET, CREATE | EXCLUSIVE, table);
         message.text(SET_NAME, name);
@@ -158,8 +160,8 @@ impl Message {
         message
     }
 
-    /// Puts keys into a set. Their total size must be below 64 KiB, with 16 additional bytes for
-    /// each key.
+    /// Adds keys to a set. The total size of the keys must be below 64 KiB, counting 16 additional
+    /// bytes for each key.
     pub fn elements(table: Table<'_>, set: &str, keys: &[Vec<u8>]) -> Message {
         let mut message = Message::new_table(NEW_SET_ELEMENTS, CREATE, table);
         message.text(ELEMENTS_SET, set);
@@ -214,7 +216,7 @@ impl Message {
         Message::new_table(GET_RULE, DUMP, table)
     }
 
-    /// Requests an answer to this message, and thus to all earlier messages of its change.
+    /// Requests an acknowledgement of this message, and thus of all earlier messages of its batch.
     pub fn answered(mut self) -> Message {
         self.0[6] |= ACK as u8;
         self
@@ -298,7 +300,7 @@ impl Message {
                 self.load_payload(NETWORK_HEADER, at, ADDRESS_KEY_BYTES);
                 self.is_in(set);
             }
-            // The header of TCP begins with the two ports.
+            // The TCP header begins with the two ports.
             Match::Port(set, end) => {
                 self.load(META_TRANSPORT);
                 self.compare(EQUAL, &[IPPROTO_TCP]);
@@ -346,8 +348,8 @@ impl Message {
         });
     }
 
-    /// Matches a share of packets at random: the kernel draws a number for each packet, and
-    /// compares it with the share of `SHARES`. It compares registers as bytes, which determines the
+    /// Matches a share of packets at random. The kernel draws a number below `SHARES` for each
+    /// packet, and compares it with the share. It compares registers as bytes, which determines the
     /// byte order.
     fn by_chance(&mut self, share: f64) {
         self.expression("numgen", |numgen| {
@@ -417,7 +419,7 @@ mod tests {
             &1u16.to_ne_bytes(),
             &1u32.to_ne_bytes(),
             &[0; 4],
-            // struct nfgenmsg: no family, version 0, nf_tables in network byte order
+            // The struct nfgenmsg has no family, version 0, and nf_tables in network byte order.
             &[0, 0, 0, 10],
         ]
         .concat();
@@ -450,7 +452,7 @@ mod tests {
         };
         let whole = rule(41);
         assert_eq!(answers(&whole)[0].dropped(), Some((3, 41)));
-        // A truncated message is not a rule, wherever the cut is, and has no other effect.
+        // A truncated message is not a rule, regardless of its length, and has no other effect.
         for length in 0..whole.len() - HEADER_BYTES {
             let answer = Answer {
                 kind: SUBSYSTEM << 8 | NEW_RULE,

@@ -1,4 +1,5 @@
-//! Messages about links: their state, and changes other than up and down.
+//! Messages about links. They report the state of a link, and change properties other than up and
+//! down.
 
 use super::{ACK, AF_INET, Answer, IFF_UP, Message, RTM_NEWLINK, find, u32_at, u64_of};
 
@@ -7,7 +8,8 @@ const IFLA_STATS64: u16 = 23;
 const IFLA_AF_SPEC: u16 = 26;
 const IFLA_CARRIER_UP_COUNT: u16 = 47;
 const IFLA_INET_CONF: u16 = 1;
-/// `IPV4_DEVCONF_ARP_NOTIFY`: a link whose hardware address is set announces its addresses.
+/// `IPV4_DEVCONF_ARP_NOTIFY`. With it, a link announces its addresses when its hardware address is
+/// set.
 const ARP_NOTIFY: u16 = 22;
 
 const IFF_LOWER_UP: u32 = 1 << 16;
@@ -20,17 +22,17 @@ const LINK_HEADER_BYTES: usize = 16;
 pub struct LinkState {
     /// Index of the link.
     pub index: i32,
-    /// True if it is administratively up.
+    /// True if the link is administratively up.
     pub is_up: bool,
-    /// True if its other end exists and is up.
+    /// True if the other end of the link exists and is up.
     pub has_carrier: bool,
-    /// Number of times that the carrier has come up.
+    /// Number of times that the link has gained a carrier.
     pub carriers: u32,
     /// Hardware address.
     pub hardware_address: Vec<u8>,
-    /// Packets received since it was created.
+    /// Number of packets received since the link was created.
     pub received_packets: u64,
-    /// Packets sent since it was created.
+    /// Number of packets sent since the link was created.
     pub sent_packets: u64,
 }
 
@@ -73,7 +75,7 @@ impl Answer<'_> {
         }
         let flags = u32_at(self.body, 8)?;
         let attributes = self.body.get(LINK_HEADER_BYTES..)?;
-        // struct rtnl_link_stats64 begins with the packets received and sent.
+        // The struct rtnl_link_stats64 begins with the packets received and sent.
         let counter = |at: usize| {
             let counters = find(attributes, IFLA_STATS64)?;
             u64_of(counters.get(8 * at..8 * at + 8)?)

@@ -1,13 +1,13 @@
-//! Messages of sock_diag: list TCP connections and end them.
+//! Messages of sock_diag, which list TCP connections and end them.
 //!
-//! Layouts are those of `linux/inet_diag.h`; addresses and ports are in network byte order.
+//! Layouts are those of `linux/inet_diag.h`. Addresses and ports are in network byte order.
 
 use super::{ACK, Answer, DUMP, Message};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const SOCK_DESTROY: u16 = 21;
 
-/// Both families are needed, because an IPv6 socket may have an IPv4 connection.
+/// Address families to query. Both are needed, because an IPv6 socket may have an IPv4 connection.
 pub const FAMILIES: [u8; 2] = [2, 10];
 const IPPROTO_TCP: u8 = 6;
 /// Bit of `TCP_ESTABLISHED`.
@@ -16,7 +16,7 @@ const ESTABLISHED: u32 = 1 << 1;
 /// Size of `struct inet_diag_sockid`, which begins with the local port.
 const ID_BYTES: usize = 48;
 
-/// Offset of the socket's id: family, state, timer and retransmissions come before it.
+/// Offset of the socket's id. The family, state, timer and retransmissions come before it.
 const ID_AT: usize = 4;
 
 /// One connection.
@@ -27,12 +27,12 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Returns the local port.
+    /// Returns the local port of the connection.
     pub fn port(&self) -> u16 {
         u16::from_be_bytes([self.id[0], self.id[1]])
     }
 
-    /// Returns an impossible connection: from port 0 to port 0.
+    /// Returns a connection that cannot exist, from port 0 to port 0.
     pub fn none() -> Socket {
         Socket {
             family: FAMILIES[0],
@@ -42,12 +42,13 @@ impl Socket {
 }
 
 impl Message {
-    /// Requests all connections of a family.
+    /// Requests all connections of an address family.
     pub fn connections(family: u8) -> Message {
         Message::new_socket(SOCK_DIAG_BY_FAMILY, DUMP, family, &[0; ID_BYTES])
     }
 
-    /// Ends a connection at once. The other end receives a reset, and the local process an error.
+    /// Ends a connection at once. The other end receives a reset, and the local process receives an
+    /// error.
     pub fn reset(socket: &Socket) -> Message {
         Message::new_socket(SOCK_DESTROY, ACK, socket.family, &socket.id)
     }

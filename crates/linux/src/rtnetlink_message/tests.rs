@@ -1,13 +1,13 @@
-//! Tests that messages are built and read in the kernel's format.
+//! Tests that messages are built and parsed in the kernel's format.
 
 use super::*;
 
-/// Returns the attributes after `fixed` bytes of a message.
+/// Returns the attributes after the first `fixed` bytes of a message.
 fn attributes(message: &Message, fixed: usize) -> &[u8] {
     &message.0[HEADER_BYTES + fixed..]
 }
 
-/// Reads a request as if it were an answer of the kernel.
+/// Parses a request as if it were an answer of the kernel.
 fn answer<T>(message: Message, read: impl FnOnce(&Answer<'_>) -> T) -> T {
     let bytes = message.finish(7);
     let answers = answers(&bytes);
@@ -24,7 +24,7 @@ fn a_request_says_its_length_and_asks_for_an_acknowledgement() {
         &5u16.to_ne_bytes(),
         &3u32.to_ne_bytes(),
         &[0; 4],
-        // This is struct ifinfomsg: link 5, flag "up" changed to set.
+        // The struct ifinfomsg names link 5, and sets the flag "up".
         &[0; 4],
         &5u32.to_ne_bytes(),
         &1u32.to_ne_bytes(),
@@ -141,7 +141,7 @@ fn an_answer_that_is_cut_short_is_no_answer() {
         assert!(answers(&whole[..length]).is_empty(), "{length}");
     }
     for length in 0..16 {
-        // A length below that of the header must not cause an endless loop.
+        // A length that is smaller than the header must not cause an endless loop.
         let mut bytes = whole.clone();
         bytes[0] = length;
         bytes[1..4].fill(0);

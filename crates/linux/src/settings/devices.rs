@@ -1,4 +1,4 @@
-//! The file system that holds a folder, and its block devices.
+//! The file system on which a folder is, and its block devices.
 
 use super::FactResult;
 use super::root::Root;
@@ -7,36 +7,38 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Maximum depth of stacked devices: a volume on a mirror on encrypted partitions has four.
+/// Maximum depth of stacked devices. A volume on a mirror on encrypted partitions has a depth of
+/// four.
 const DEPTH_MAX: usize = 8;
 
-/// The mount that holds some folders.
+/// A mount on which requested folders are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
     /// Mount point of the file system.
     pub place: String,
-    /// Folders on the file system.
+    /// Requested folders on the file system.
     pub folders: Vec<PathBuf>,
-    /// Type of the file system: `ext4`.
+    /// Type of the file system, such as `ext4`.
     pub kind: String,
-    /// Source of the mount: `/dev/vda1`.
+    /// Source of the mount, such as `/dev/vda1`.
     pub source: String,
-    /// Its devices, that of the file system first; empty if it has none.
+    /// Devices of the mount. The device of the file system comes first. The list is empty if the
+    /// file system has no device.
     pub devices: Vec<Device>,
 }
 
 /// A block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// Name: `nvme0n1`, the whole disk of a partition.
+    /// Name of the device, such as `nvme0n1`. For a partition, it is the whole disk.
     pub name: String,
-    /// True if it consists of other devices, which come after it.
+    /// True if the device is composed of other devices, which come after it.
     pub is_made_of_others: bool,
-    /// Read-ahead of the kernel, KiB.
+    /// Read-ahead of the kernel for this device, in KiB.
     pub read_ahead_kib: FactResult<u64>,
-    /// Selected scheduler of its requests.
+    /// Scheduler that is selected for requests to the device.
     pub scheduler: FactResult<String>,
-    /// True if the kernel treats it as a rotating disk.
+    /// True if the kernel treats the device as a rotating disk.
     pub is_rotational: FactResult<bool>,
 }
 
@@ -48,7 +50,7 @@ struct Line {
     source: String,
 }
 
-/// Returns the mounts that hold `folders`, without duplicates.
+/// Returns the mounts on which `folders` are, without duplicates.
 pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>) -> Vec<Mount> {
     let mut mounts: Vec<Mount> = Vec::new();
     if folders.is_empty() {
@@ -86,8 +88,8 @@ pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>)
     mounts
 }
 
-/// Returns the mount that holds a path: the deepest one, and among several mounts at one place, the
-/// last one.
+/// Returns the mount to which a path belongs. It is the deepest mount, and if there are several at
+/// this mount point, the last one.
 fn holding<'a>(lines: &'a [Line], path: &Path) -> Option<&'a Line> {
     let depth = |line: &&Line| line.place.components().count();
     lines.iter().filter(|line| path.starts_with(&line.place)).max_by_key(depth)
@@ -117,8 +119,8 @@ fn below(root: &Root, lines: &[Line], line: &Line) -> Vec<Device> {
     devices
 }
 
-/// Returns the name of the mounted device: by its number, or by its source if a file system has
-/// several devices and its own number.
+/// Returns the name of the mounted device. The device is identified by its number. If a file system
+/// has several devices and a number that is not a device, the source of the mount is used.
 fn device_of(root: &Root, line: &Line) -> Option<String> {
     let by_number = root.link(&format!("/sys/dev/block/{}", line.number)).ok();
     let by_source = || {
@@ -147,7 +149,8 @@ fn follow(
     }
     let mut parts: Vec<String> = root.names(&format!("{folder}/slaves")).unwrap_or_default();
     if let Ok(file) = root.word(&format!("{folder}/loop/backing_file")) {
-        // The path is as its creator sees it, and that process may see other mounts.
+        // The path is the one that the creator of the device used, and that process may have other
+        // mounts.
         let line = holding(lines, &root.resolved(Path::new(&file)));
         parts.extend(line.and_then(|line| device_of(root, line)));
     }

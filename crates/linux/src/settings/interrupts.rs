@@ -1,4 +1,4 @@
-//! CPUs that take the interrupts of networks and disks.
+//! CPUs that handle the interrupts of network and disk devices.
 
 use super::FactResult;
 use super::kernel::is_number;
@@ -17,19 +17,19 @@ pub enum Queue {
 /// The interrupt of a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupt {
-    /// Number of the interrupt.
+    /// Number of the interrupt in the kernel.
     pub number: u32,
-    /// Name given by the driver: `nvme0q3`, `eth0-TxRx-1`.
+    /// Name that the driver has given to the interrupt, such as `nvme0q3` or `eth0-TxRx-1`.
     pub name: String,
-    /// Kind of its device.
+    /// Kind of the device to which the interrupt belongs.
     pub queue: Queue,
-    /// Number of interrupts by CPU, without zeros.
+    /// Number of interrupts on each CPU, without zeros.
     pub counts: Vec<(usize, u64)>,
-    /// The CPUs that may handle it, `0-3,8`.
+    /// The CPUs that may handle the interrupt, such as `0-3,8`.
     pub cpus: FactResult<String>,
 }
 
-/// Names of drivers for their queues, or parts of them.
+/// Names that drivers give to their queues, or parts of these names.
 const NETWORKS: &[&str] = &[
     "-input.",
     "-output.",
@@ -51,7 +51,7 @@ const DISKS: &[&str] = &[
     "nvme", "-req.", "-request", "megasas", "mpt2sas", "mpt3sas", "ahci",
 ];
 
-/// Maximum number of interrupts to read: the biggest machines have a few thousand.
+/// Maximum number of interrupts to read. The biggest machines have a few thousand.
 const COUNT_MAX: usize = 1 << 14;
 
 /// Returns all interrupts of queues.
@@ -71,7 +71,7 @@ pub(super) fn queue_interrupts(root: &Root) -> FactResult<Vec<Interrupt>> {
     Ok(lines.filter_map(of_line).take(COUNT_MAX).collect())
 }
 
-/// Returns the effective affinity if the kernel reports it, otherwise the permitted one.
+/// Returns the effective affinity if the kernel reports it, and the permitted affinity otherwise.
 fn affinity(root: &Root, number: u32) -> FactResult<String> {
     let file = |name: &str| root.word(&format!("/proc/irq/{number}/{name}"));
     match file("effective_affinity_list") {

@@ -1,11 +1,11 @@
-//! Settings of a kernel, and the kind of machine that it runs on.
+//! Settings of a kernel, and the kind of machine on which it runs.
 
 use super::FactResult;
 use super::root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Values of `/proc/sys`, by the names that `sysctl` gives them.
+/// Values of `/proc/sys`, by their `sysctl` names.
 const SYSCTLS: &[&str] = &[
     "kernel.numa_balancing",
     "net.core.optmem_max",
@@ -27,7 +27,7 @@ const SYSCTLS: &[&str] = &[
     "vm.zone_reclaim_mode",
 ];
 
-/// Values in other files, by cassay's own names.
+/// Values in other files, with the names that cassay gives them.
 const OTHERS: &[(&str, &str)] = &[
     ("kernel.release", "/proc/sys/kernel/osrelease"),
     ("thp.enabled", "/sys/kernel/mm/transparent_hugepage/enabled"),
@@ -47,7 +47,7 @@ const OTHERS: &[(&str, &str)] = &[
 pub struct ClockState {
     /// True if the kernel reports the clock as synchronized.
     pub is_kept: bool,
-    /// Estimated error according to the program that synchronizes it, µs.
+    /// Estimated error of the clock in µs, as reported by the program that synchronizes it.
     pub error_us: u64,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn values(root: &Root) -> BTreeMap<String, FactResult<String>> {
     values.chain(OTHERS.iter().map(other)).collect()
 }
 
-/// Returns all memory and all swap, bytes.
+/// Returns the total memory and the total swap, in bytes.
 pub(super) fn memory(root: &Root) -> (FactResult<u64>, FactResult<u64>) {
     let text = root.text("/proc/meminfo");
     let of = |name: &str| {
@@ -76,7 +76,7 @@ pub(super) fn memory(root: &Root) -> (FactResult<u64>, FactResult<u64>) {
     (of("MemTotal"), of("SwapTotal"))
 }
 
-/// Returns the number of CPUs by their frequency governor.
+/// Returns the number of CPUs for each frequency governor.
 pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
     const FOLDER: &str = "/sys/devices/system/cpu";
     let mut governors = BTreeMap::new();
@@ -90,15 +90,16 @@ pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
     governors
 }
 
-/// The program queries the kernel, because no file reports this.
+/// Returns the state of the clock synchronization. It is queried from the kernel, because no file
+/// contains it.
 pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     if !root.is_machine() {
         return Err("only the machine itself reports it".to_owned());
     }
     // SAFETY: the structure contains only numbers, for which zero is a valid value.
     let mut state: libc::timex = unsafe { std::mem::zeroed() };
-    // SAFETY: the structure belongs to this function and lives on. Without a mode, the call changes
-    // nothing.
+    // SAFETY: the structure is a local variable that outlives the call. Without a mode, the call
+    // changes nothing.
     let told = unsafe { libc::adjtimex(&mut state) };
     if told < 0 {
         let error = std::io::Error::last_os_error();
@@ -111,7 +112,8 @@ pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     })
 }
 
-/// Returns the kind of this process's container, from the marks that container managers leave.
+/// Returns the kind of this process's container, which is recognized by the marks of container
+/// managers.
 pub(super) fn container(root: &Root) -> Option<String> {
     if let Ok(name) = root.word("/run/systemd/container") {
         let is_word = name.len() <= 32 && name.chars().all(|c| c.is_ascii_alphanumeric());
@@ -126,7 +128,7 @@ pub(super) fn container(root: &Root) -> Option<String> {
     mark.map(|(_, name)| (*name).to_owned())
 }
 
-/// Returns true if the CPUs report a hypervisor, or the kernel names one.
+/// Returns true if the CPUs report a hypervisor, or if the kernel names one.
 pub(super) fn is_virtual(root: &Root) -> bool {
     let text = root.text("/proc/cpuinfo").unwrap_or_default();
     let mut flags = text.lines().filter(|line| line.starts_with("flags"));

@@ -1,4 +1,4 @@
-//! Limits of a process, and those of its arguments that may be reported.
+//! Limits of a process, and those arguments of the process that may be reported.
 
 use super::kernel::is_number;
 use super::root::Root;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A limit, or `None` for no limit.
+/// A limit. `None` means that there is no limit.
 pub type Limit = Option<u64>;
 
-/// Limits of a process, by the names of `limits.conf` and of the kernel.
+/// Names of the limits of a process, in `limits.conf` and in the kernel.
 const LIMITS: &[(&str, &str)] = &[
     ("nofile", "Max open files"),
     ("nproc", "Max processes"),
@@ -19,40 +19,42 @@ const LIMITS: &[(&str, &str)] = &[
     ("as", "Max address space"),
 ];
 
-/// Maximum number of processes to search and read: more on one host are a mistake.
+/// Maximum number of processes to search and read. More processes on one host are probably a
+/// mistake.
 const COUNT_MAX: usize = 256;
 
-/// Maximum length of a number as an argument's value.
+/// Maximum length of an argument's value that is reported as a number, in characters.
 const NUMBER_CHARS_MAX: usize = 24;
 
 /// One process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSettings {
-    /// Name from the query. Empty for the process that answers. The pid for a process that was
-    /// found by its argument.
+    /// Name from the query. It is empty for the process that reads the settings. For a process that
+    /// was found by its argument, it is the process id.
     pub name: String,
     /// Process id.
     pub pid: u32,
-    /// Its limits now: `nofile`, `nproc`, `memlock` and `as`, in bytes for those of memory.
+    /// Current limits of the process: `nofile`, `nproc`, `memlock` and `as`. Those of memory are in
+    /// bytes.
     pub limits: FactResult<BTreeMap<String, Limit>>,
-    /// The CPUs that it may use, `0-3,8`.
+    /// The CPUs that the process may use, such as `0-3,8`.
     pub cpus: FactResult<String>,
-    /// The NUMA nodes whose memory it may use.
+    /// The NUMA nodes whose memory the process may use.
     pub memory_nodes: FactResult<String>,
-    /// Memory limit of its control groups, bytes. `None` without a limit.
+    /// Memory limit of the process's control groups, in bytes. `None` without a limit.
     pub memory_limit_bytes: Limit,
-    /// Folder of the group that has this limit: processes in it share the memory.
+    /// Directory of the group that has the memory limit. All processes in it share the memory.
     pub memory_group: Option<String>,
-    /// CPU quota of its control groups, in CPUs. `None` without a limit.
+    /// CPU quota of the process's control groups, in CPUs. `None` without a limit.
     pub cpu_quota: Option<f64>,
-    /// The requested arguments, verbatim and in their order.
+    /// The requested arguments, verbatim and in their order on the command line.
     pub arguments: FactResult<Vec<String>>,
-    /// True if the library is loaded.
+    /// True if the process has loaded the requested library.
     pub has_library: FactResult<bool>,
 }
 
-/// Returns all requested processes, and the folders of files that those with the argument have
-/// open.
+/// Returns all requested processes. Also returns the folders of the files that processes with the
+/// requested argument have open.
 pub(super) fn all(
     root: &Root,
     question: &Question,
@@ -79,7 +81,8 @@ pub(super) fn all(
     (all, folders)
 }
 
-/// Returns the processes with an argument, and drops the rest of their command lines at once.
+/// Returns the processes that have an argument. The rest of their command lines is discarded at
+/// once.
 fn with_argument(root: &Root, argument: &str) -> Vec<u32> {
     let names = root.names("/proc").unwrap_or_default();
     let pids = names.iter().filter(|name| is_number(name));
@@ -163,7 +166,7 @@ fn is_amount(text: &str) -> bool {
     has_digit && text.len() <= NUMBER_CHARS_MAX && number.bytes().all(is_digit)
 }
 
-/// Returns the folders of open files whose names are wanted.
+/// Returns the folders of open files whose names match the query.
 fn open_folders(
     root: &Root,
     pid: u32,
@@ -183,7 +186,7 @@ fn open_folders(
 /// The control groups of a process, from its own group upwards.
 struct Groups<'a> {
     root: &'a Root,
-    /// Each group has a flag that is true for version 2.
+    /// The groups. The flag of a group is true for version 2.
     places: Vec<(PathBuf, bool)>,
 }
 
@@ -209,7 +212,8 @@ impl Groups<'_> {
 
     /// Returns the lowest memory limit among the groups, and the group that has it.
     fn memory_limit(&self) -> Option<(u64, String)> {
-        // If there is no limit, version 1 reports the largest possible number of whole pages.
+        // Limit above which a value means that there is no limit. Version 1 then reports the
+        // largest possible number of whole pages.
         const NO_LIMIT: u64 = 1 << 62;
         let values = self.values(["memory.limit_in_bytes", "memory.max"]);
         let limits = values.filter_map(|(value, dir, _)| Some((value.parse().ok()?, dir)));

@@ -1,4 +1,4 @@
-//! Files of the kernel below a root, each read once and up to a maximum length.
+//! Files of the kernel below a root. Each file is read once, up to a maximum length.
 
 use foreign::FileKind;
 use std::io::{ErrorKind, Read};
@@ -7,28 +7,29 @@ use std::path::{Component, Path, PathBuf};
 /// A fact, or the reason why it is unknown.
 pub type FactResult<T> = Result<T, String>;
 
-/// Size of the longest file accepted: `/proc/interrupts` of the biggest machines is smaller, and so
-/// is `/proc/PID/maps` of a node with the default limit of maps.
+/// Size of the longest file that is accepted, in bytes. `/proc/interrupts` of the biggest machines
+/// is smaller, and so is `/proc/PID/maps` of a node with the default limit of maps.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
-/// Maximum length of a value that is a word, such as a list of CPUs, or a scheduler among others.
+/// Maximum length of a value that is a word, in characters. Examples are a list of CPUs, and a
+/// scheduler with its alternatives.
 const WORD_CHARS_MAX: usize = 4096;
 
-/// Maximum number of entries to read in a folder: even the biggest nodes have fewer threads and
+/// Maximum number of entries to read in a directory. Even the biggest nodes have fewer threads and
 /// open files.
 const ENTRIES_MAX: usize = 1 << 17;
 
-/// Root of the files of a machine.
+/// Root directory of the files of a machine.
 pub(super) struct Root(PathBuf);
 
 impl Root {
-    /// Creates a root with a canonical path. Otherwise, the targets of links would not appear to be
-    /// below it.
+    /// Creates a root with a canonical path. With another path, the targets of links would not be
+    /// recognized as below the root.
     pub fn new(path: &Path) -> Root {
         Root(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     }
 
-    /// Returns true if it is this machine itself.
+    /// Returns true if the root is that of this machine.
     pub fn is_machine(&self) -> bool {
         self.0 == Path::new("/")
     }
@@ -39,7 +40,7 @@ impl Root {
         normal.fold(self.0.clone(), |path, part| path.join(part))
     }
 
-    /// Reads a whole file, and replaces invalid Unicode.
+    /// Reads a whole file. Invalid Unicode is replaced.
     pub fn text(&self, path: &str) -> FactResult<String> {
         let mut bytes = Vec::new();
         let read = foreign::open(FileKind::System, self.path(path)).and_then(|file| {
@@ -53,7 +54,7 @@ impl Root {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Reads a file that holds one short value, and trims it.
+    /// Reads a file that contains one short value, and trims the value.
     pub fn word(&self, path: &str) -> FactResult<String> {
         let text = self.text(path)?;
         let word = text.trim();
@@ -63,13 +64,13 @@ impl Root {
         }
     }
 
-    /// Reads a file that holds one whole number.
+    /// Reads a file that contains one whole number.
     pub fn number(&self, path: &str) -> FactResult<u64> {
         let word = self.word(path)?;
         word.parse().map_err(|_| format!("{path} contains no number"))
     }
 
-    /// Returns the names in a folder, in order.
+    /// Returns the names in a directory, in alphabetical order.
     pub fn names(&self, path: &str) -> FactResult<Vec<String>> {
         let entries = std::fs::read_dir(self.path(path)).map_err(|error| refusal(path, &error))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -78,12 +79,13 @@ impl Root {
         Ok(names)
     }
 
-    /// Returns the target of a link, verbatim.
+    /// Returns the target of a symbolic link, verbatim.
     pub fn link(&self, path: &str) -> FactResult<PathBuf> {
         std::fs::read_link(self.path(path)).map_err(|error| refusal(path, &error))
     }
 
-    /// Returns a path without links, in the machine's view; unchanged if it cannot be resolved.
+    /// Resolves the symbolic links of a path, in the machine's view. Returns the path unchanged if
+    /// it cannot be resolved.
     pub fn resolved(&self, path: &Path) -> PathBuf {
         let Ok(found) = std::fs::canonicalize(self.path(path)) else {
             return path.to_owned();

@@ -1,4 +1,4 @@
-//! Tests with a machine that consists of files: with normal content, with none, and with arbitrary
+//! Tests a machine that consists of files, with normal content, without files, and with arbitrary
 //! content.
 
 use super::*;
@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 
 const PID: u32 = 4242;
 
-/// A machine with one node, with a file on each line: path and content.
+/// A machine with one node. Each entry is the path and the content of a file.
 const MACHINE: &[(&str, &str)] = &[
     ("proc/sys/vm/max_map_count", "65530\n"),
     ("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
@@ -116,7 +116,7 @@ const LINKS: &[(&str, &str)] = &[
     ("proc/4242/fd/9", "socket:[12]"),
 ];
 
-/// Creates the machine with other contents of some files. `None` removes a file.
+/// Creates the machine, with other contents of some files. `None` removes a file.
 fn machine(others: &[(&str, Option<&[u8]>)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     let write = |path: &str, bytes: &[u8]| {
@@ -229,7 +229,7 @@ fn interrupts_are_of_queues_only() {
     assert!(all[2].cpus.is_err());
 }
 
-/// Secrets may also be next to flags.
+/// Secrets may also be in arguments next to flags.
 #[test]
 fn no_secret_of_a_process_is_told() {
     let root = machine(&[]);
@@ -262,7 +262,7 @@ fn an_absent_setting_is_not_told_and_has_a_reason() {
     assert!(found.processes[0].limits.is_err());
     let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
     assert_eq!(root::refusal("/x", &denied), "no permission to read /x");
-    // A folder instead of a file, and a file that is too long.
+    // One path is a directory instead of a file, and one file is too long.
     std::fs::create_dir_all(root.path().join("proc/sys/vm/swappiness")).unwrap();
     let long = vec![b'1'; (8 << 20) + 1];
     std::fs::write(root.path().join("proc/meminfo"), &long).unwrap();
@@ -271,7 +271,7 @@ fn an_absent_setting_is_not_told_and_has_a_reason() {
     assert!(found.memory_bytes.unwrap_err().contains("is longer than"));
 }
 
-/// The machine that the test runs on. On any machine, it reports some facts.
+/// The test reads the machine on which it runs. Any machine reports some facts.
 #[test]
 fn this_machine_tells_of_itself() {
     let found = HostSettings::read(Path::new("/"), &question());

@@ -1,5 +1,5 @@
-//! Operations of ext4 that are not about files: abort, freeze, shut down, and find a file's blocks.
-//! Programs of e2fsprogs create it and repair it.
+//! Operations of ext4 on whole file systems: abort, freeze and shut down, and the lookup of a
+//! file's blocks. Programs of e2fsprogs create and repair the file system.
 
 use anyhow::{Context, Result};
 use remote::process::{self, Patience};
@@ -14,7 +14,7 @@ use rustix::mount::{
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time limit of a tool: checking a volume of a TiB takes some minutes.
+/// Time limit of a program. Checking a volume of a TiB takes some minutes.
 const LIMIT: Duration = Duration::from_secs(3600);
 
 /// `FIFREEZE` of `linux/fs.h`.
@@ -23,25 +23,26 @@ const FREEZE: ioctl::Opcode = 0xC004_5877;
 const THAW: ioctl::Opcode = 0xC004_5878;
 /// `EXT4_IOC_SHUTDOWN` of `fs/ext4/ext4.h`.
 const SHUTDOWN: ioctl::Opcode = 0x8004_587D;
-/// `EXT4_GOING_FLAGS_NOLOGFLUSH`: not even the journal is written out.
+/// `EXT4_GOING_FLAGS_NOLOGFLUSH`. With it, not even the journal is written.
 const WITHOUT_JOURNAL: u32 = 2;
 /// `FS_IOC_FIEMAP` of `linux/fiemap.h`.
 const FIEMAP: ioctl::Opcode = 0xC020_660B;
 /// `FS_IOC_GETVERSION` of `linux/fs.h`.
 const GET_VERSION: ioctl::Opcode = 0x8008_7601;
-/// `FIEMAP_FLAG_SYNC`: writes dirty data before the lookup.
+/// `FIEMAP_FLAG_SYNC`. With it, dirty data is written before the lookup.
 const MAP_SYNCED: u32 = 1;
 /// `FIEMAP_EXTENT_UNKNOWN`, `_DELALLOC`, `_ENCODED`, `_DATA_ENCRYPTED`, `_NOT_ALIGNED`,
-/// `_DATA_INLINE`, `_DATA_TAIL`, `_UNWRITTEN`: the blocks do not hold the file's plain bytes.
+/// `_DATA_INLINE`, `_DATA_TAIL`, `_UNWRITTEN`. With any of these flags, the blocks do not contain
+/// the plain bytes of the file.
 const NO_PLAIN_BYTES: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800;
 
-/// Maximum number of extents of one request: a range of a few MiB seldom has more.
+/// Maximum number of extents that one request returns. A range of a few MiB seldom has more.
 const EXTENTS: usize = 64;
 
-/// Exit codes of e2fsck for a clean file system, and for a repaired one.
+/// Successful exit codes of e2fsck, for a clean file system and for a repaired one.
 const CHECKED: [i32; 2] = [0, 1];
 
-/// Position of a piece of a file on its device.
+/// Position of a range of a file on its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Offset in the file.
@@ -59,7 +60,7 @@ pub struct Extent {
 pub fn make(image: &Path) -> Result<()> {
     let made = run(&mkfs()?, |command| {
         // `-m 0` reserves no blocks for root, so data can use the whole stated size. The kernel
-        // initialises the inode tables later, so 20 GiB are ready in about 30 ms.
+        // initialises the inode tables later, so a volume of 20 GiB is ready in about 30 ms.
         command
             .args(["-q", "-F", "-m", "0", "-E"])
             .arg("lazy_itable_init=1,lazy_journal_init=1,nodiscard")
@@ -74,9 +75,9 @@ pub fn make(image: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Replays the journal of the file system on `device`, which is not mounted, and repairs all
-/// errors. For e2fsck, files that were removed while they were open are orphans, and it asks about
-/// them. So the option is `-y`, not `-p`.
+/// Replays the journal of the unmounted file system on `device`, and repairs all errors. The option
+/// is `-y` instead of `-p`, because e2fsck asks about orphans, which are files that were removed
+/// while they were open.
 ///
 /// # Errors
 /// The program is missing, or it cannot repair an error.
@@ -117,7 +118,7 @@ fn run(
 ) -> Result<(Option<i32>, String)> {
     let mut command = process::command(program);
     prepare(&mut command);
-    // A volume is also cleaned up after Ctrl-C.
+    // The program also runs after Ctrl-C, since a volume must be cleaned up.
     let patience = Patience {
         limit: LIMIT,
         heeds_interrupt: false,
@@ -128,8 +129,9 @@ fn run(
     Ok((answer.status.code(), said))
 }
 
-/// Opens the root of the file system on `device`, by a mount without a mount point that ends with
-/// the returned descriptor. If it is mounted already, this is the same file system.
+/// Opens the root directory of the file system on `device`. The mount has no mount point, and ends
+/// when the returned descriptor is closed. If the device is already mounted, the file system is the
+/// same.
 ///
 /// # Errors
 /// The device has no file system, or the kernel refuses.
@@ -146,7 +148,7 @@ pub fn open_placeless(device: &str) -> Result<OwnedFd> {
     mount().with_context(|| format!("mount {device} without a mount point (Linux 5.2)"))
 }
 
-/// Writes dirty data, and freezes all later writes.
+/// Writes dirty data, and blocks all later writes until the file system is thawed.
 pub fn freeze(root: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: FIFREEZE ignores its argument.
     let request = unsafe { ioctl::NoArg::<FREEZE>::new() };
@@ -154,7 +156,7 @@ pub fn freeze(root: &OwnedFd) -> Result<(), Errno> {
     unsafe { ioctl::ioctl(root, request) }
 }
 
-/// Lets writes continue. Returns false if the file system was not frozen.
+/// Permits writes again. Returns false if the file system was not frozen.
 pub fn thaw(root: &OwnedFd) -> Result<bool, Errno> {
     // SAFETY: FITHAW ignores its argument.
     let request = unsafe { ioctl::NoArg::<THAW>::new() };
@@ -166,7 +168,8 @@ pub fn thaw(root: &OwnedFd) -> Result<bool, Errno> {
     }
 }
 
-/// Shuts the file system down: no more reads or writes, not even of dirty data or of the journal.
+/// Shuts the file system down. Afterwards no reads or writes are possible, not even of dirty data
+/// or of the journal.
 pub fn shut_down(root: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: EXT4_IOC_SHUTDOWN reads a u32.
     let request = unsafe { ioctl::Setter::<SHUTDOWN, u32>::new(WITHOUT_JOURNAL) };
@@ -174,12 +177,12 @@ pub fn shut_down(root: &OwnedFd) -> Result<(), Errno> {
     unsafe { ioctl::ioctl(root, request) }
 }
 
-/// Makes it read-only as after an error of its device: the journal aborts.
+/// Aborts the journal, which makes the file system read-only, as after an error of its device.
 pub fn abort(root: &OwnedFd) -> Result<(), Errno> {
     reconfigure(root, "abort")
 }
 
-/// Reconfigures the mount with an additional option. This writes nothing.
+/// Reconfigures the mount with an additional option. This does not write to the device.
 pub(super) fn reconfigure(root: &OwnedFd, option: &str) -> Result<(), Errno> {
     let flags = FsPickFlags::FSPICK_CLOEXEC | FsPickFlags::FSPICK_EMPTY_PATH;
     let context = fspick(root.as_fd(), "", flags)?;
@@ -187,8 +190,8 @@ pub(super) fn reconfigure(root: &OwnedFd, option: &str) -> Result<(), Errno> {
     fsconfig_reconfigure(context.as_fd())
 }
 
-/// Returns the identity of a file: the number of its inode, which is reused after a deletion, and
-/// the inode's generation.
+/// Returns the identity of a file. It is the number of the file's inode, which is reused after a
+/// deletion, and the inode's generation.
 ///
 /// # Errors
 /// The kernel does not report it.
@@ -200,7 +203,7 @@ pub fn identity(file: &OwnedFd) -> Result<(u64, u32), Errno> {
     Ok((rustix::fs::fstat(file)?.st_ino, generation))
 }
 
-/// `struct fiemap`, with room for some extents.
+/// `struct fiemap`, with space for some extents.
 #[repr(C)]
 struct Fiemap {
     start: u64,
@@ -212,7 +215,7 @@ struct Fiemap {
     extents: [FiemapExtent; EXTENTS],
 }
 
-/// `struct fiemap_extent`, one piece of a file.
+/// `struct fiemap_extent`, which describes a range of a file.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct FiemapExtent {
@@ -224,11 +227,11 @@ struct FiemapExtent {
     reserved_too: [u32; 3],
 }
 
-/// Returns the positions on the device of the file's `bytes` from `at` on, in their order.
+/// Returns the positions on the device of the `bytes` bytes of the file from `at` on, in order.
 ///
 /// # Errors
-/// The kernel does not report them. Some bytes have no blocks (a hole, or a block that was
-/// allocated and never written). Or the bytes are in more pieces than one request returns.
+/// The kernel does not report the positions. Some bytes have no blocks (a hole, or a block that was
+/// allocated and never written). The bytes are in more extents than one request returns.
 pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     let mut map = Fiemap {
         start: at,

@@ -1,7 +1,8 @@
-//! A loop device: attaches its image, and can shorten the device below the size of the image.
+//! A loop device. The module attaches an image to it, and can make the device shorter than the
+//! image.
 //!
 //! Invariant: the device releases its image with its last user. So a program that needs the image
-//! later holds it open.
+//! later keeps the device open.
 
 use anyhow::{Context, Result};
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -10,7 +11,7 @@ use rustix::io::Errno;
 use rustix::ioctl;
 use std::path::Path;
 
-/// Maximum number of attempts to get a free loop device, because another program may be faster.
+/// Maximum number of attempts to get a free loop device. Another program may take it first.
 const TRIES_MAX: usize = 64;
 
 /// `LOOP_CTL_GET_FREE` of `linux/loop.h`.
@@ -25,13 +26,14 @@ const GET_STATUS: ioctl::Opcode = 0x4C05;
 /// `BLKFLSBUF` of `linux/fs.h`.
 const FLUSH: ioctl::Opcode = 0x1261;
 
-/// `LO_FLAGS_AUTOCLEAR`: the device is free again after its last user.
+/// `LO_FLAGS_AUTOCLEAR`. With it, the device becomes free again after its last user.
 const AUTOCLEAR: u32 = 4;
-/// `LO_FLAGS_DIRECT_IO`, because the page cache would otherwise hold all data twice, once outside
-/// the host.
+/// `LO_FLAGS_DIRECT_IO`. Without it, the page cache would contain all data twice, once outside the
+/// host.
 const DIRECT_IO: u32 = 16;
 
-/// `struct loop_info64`, and the offsets of its size, its flags and the name of the image.
+/// `struct loop_info64`. The following constants are the offsets of its size, its flags and the
+/// name of the image.
 type Info = [u8; 232];
 const INFO_SIZE_LIMIT: usize = 32;
 const INFO_FLAGS: usize = 52;
@@ -41,7 +43,7 @@ const INFO_NAME_BYTES: usize = 64;
 /// Suffix that the kernel adds to the path of a deleted file.
 const NAMELESS: &str = " (deleted)";
 
-/// A loop device that is held open.
+/// A loop device that is kept open.
 #[derive(Debug)]
 pub struct LoopDevice {
     name: String,
@@ -52,11 +54,11 @@ impl LoopDevice {
     /// Attaches `file`, which has the path `image`, to a free device.
     ///
     /// # Errors
-    /// There is no free device, or the kernel refuses.
+    /// No device is free, or the kernel refuses.
     pub fn attach(image: &Path, file: &OwnedFd) -> Result<LoopDevice> {
         let control = open_device("/dev/loop-control")?;
         for _ in 0..TRIES_MAX {
-            // SAFETY: the call takes no argument and answers by its result.
+            // SAFETY: the call has no argument and returns the number as its result.
             let number =
                 unsafe { ioctl::ioctl(&control, GetFree) }.context("get a free loop device")?;
             let name = format!("loop{number}");
@@ -64,10 +66,10 @@ impl LoopDevice {
             let config = LoopConfig::new(image, file);
             // SAFETY: LOOP_CONFIGURE reads a struct loop_config, whose layout this is.
             let request = unsafe { ioctl::Setter::<CONFIGURE, LoopConfig>::new(config) };
-            // SAFETY: as above; the descriptor in it is open.
+            // SAFETY: the pointer is valid as above, and the descriptor in the structure is open.
             match unsafe { ioctl::ioctl(&open, request) } {
                 Ok(()) => return Ok(LoopDevice { name, open }),
-                // Another program was faster.
+                // Another program has taken the device first.
                 Err(Errno::BUSY) => {}
                 Err(error) => {
                     return Err(error)
@@ -81,7 +83,7 @@ impl LoopDevice {
     /// Opens the device named `name`, if its backing file is the deleted `image`.
     ///
     /// # Errors
-    /// The file is another file, or no longer this one.
+    /// The backing file of the device is not, or no longer, this image.
     pub fn open_image(name: &str, image: &Path) -> Result<LoopDevice> {
         let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
         anyhow::ensure!(
@@ -89,7 +91,7 @@ impl LoopDevice {
             "{name:?} is not the name of a loop device"
         );
         let open = open_device(&format!("/dev/{name}"))?;
-        // The check happens while the device is held open, so its image can no longer change.
+        // The check takes place while the device is open, so its image can no longer change.
         let found = backing(name);
         anyhow::ensure!(
             found.as_deref().is_some_and(|found| is_backing(found, image)),
@@ -112,7 +114,7 @@ impl LoopDevice {
             .collect()
     }
 
-    /// Returns its name below `/sys/block`.
+    /// Returns the name of the device in `/sys/block`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -122,12 +124,12 @@ impl LoopDevice {
         format!("/dev/{}", self.name)
     }
 
-    /// Returns its open descriptor.
+    /// Returns the open descriptor of the device.
     pub fn open(&self) -> &OwnedFd {
         &self.open
     }
 
-    /// Returns its number in the kernel: `7:0`.
+    /// Returns the number of the device in the kernel, such as `7:0`.
     ///
     /// # Errors
     /// The kernel does not report it.
@@ -137,13 +139,13 @@ impl LoopDevice {
         Ok(text.trim().to_owned())
     }
 
-    /// Returns true if it bypasses the page cache of its image.
+    /// Returns true if the device bypasses the page cache for its image.
     pub fn is_direct(&self) -> bool {
         let path = format!("/sys/block/{}/loop/dio", self.name);
         std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1")
     }
 
-    /// Returns true if a file system on it is mounted, in any namespace.
+    /// Returns true if a file system on the device is mounted, in any namespace.
     pub fn is_mounted(&self) -> Result<bool> {
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
         match rustix::fs::open(self.path(), flags, Mode::empty()) {
@@ -153,8 +155,8 @@ impl LoopDevice {
         }
     }
 
-    /// Drops its pages from the page cache, as its last close would. A later mount then sees the
-    /// content of its image, without data that was still unwritten at the shutdown.
+    /// Drops the pages of the device from the page cache, as its last close would. A later mount
+    /// then sees the content of the image, without data that was still unwritten at the shutdown.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -166,8 +168,8 @@ impl LoopDevice {
         flushed.with_context(|| format!("drop {} from the page cache", self.path()))
     }
 
-    /// Makes every read and write beyond its first `bytes` fail from now on (EIO). `None` restores
-    /// the size of its image.
+    /// Makes every read and write after the first `bytes` of the device fail from now on (EIO).
+    /// `None` restores the size of the image.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -178,7 +180,7 @@ impl LoopDevice {
         // SAFETY: the same.
         let read = unsafe { ioctl::ioctl(&self.open, request) };
         read.with_context(|| format!("get the size of {}", self.path()))?;
-        // To the kernel, 0 means no limit.
+        // The kernel treats 0 as no limit.
         let bytes = bytes.unwrap_or(0);
         info[INFO_SIZE_LIMIT..INFO_SIZE_LIMIT + 8].copy_from_slice(&bytes.to_ne_bytes());
         // SAFETY: LOOP_SET_STATUS64 reads a struct loop_info64, which the kernel has just written.
@@ -217,7 +219,8 @@ impl LoopConfig {
     fn new(image: &Path, file: &OwnedFd) -> LoopConfig {
         let mut info: Info = [0; 232];
         info[INFO_FLAGS..INFO_FLAGS + 4].copy_from_slice(&(AUTOCLEAR | DIRECT_IO).to_ne_bytes());
-        // Name that `losetup` shows: the end of a path that is too long, with a zero after it.
+        // The name that `losetup` shows. A path that is too long is shortened to its end, and a
+        // zero byte follows.
         let path = image.as_os_str().as_encoded_bytes();
         let shown = &path[path.len().saturating_sub(INFO_NAME_BYTES - 1)..];
         info[INFO_NAME..INFO_NAME + shown.len()].copy_from_slice(shown);
@@ -240,7 +243,7 @@ pub fn control() -> Result<()> {
     open_device("/dev/loop-control").map(drop)
 }
 
-/// Request for a free loop device, whose result is the answer.
+/// Request for a free loop device. The result of the call is its number.
 struct GetFree;
 
 // SAFETY: LOOP_CTL_GET_FREE has no argument, so the kernel never follows the null pointer.

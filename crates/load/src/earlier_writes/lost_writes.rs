@@ -1,4 +1,4 @@
-//! Explains lost acknowledged writes by faults, using the times of their acknowledgements.
+//! Attributes lost acknowledged writes to faults, using the times of their acknowledgements.
 //!
 //! Invariant: a loss counts as unexplained only if this is proven. The interval between the sending
 //! and the acknowledgement of the write must not overlap any span in which writes may have been
@@ -11,27 +11,28 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Spans in which acknowledged writes may have been lost, and the detected losses.
+/// Spans in which acknowledged writes may have been lost, and the losses that were found.
 #[derive(Debug)]
 pub(crate) struct Losses {
-    /// Spans of ticks, first to last.
+    /// Spans of ticks. Each is the first and the last tick.
     spans: Vec<[u32; 2]>,
     unexplained: AtomicU64,
-    /// Acknowledgement of the oldest lost write, in ticks. [`NEVER`] if no write is lost.
+    /// Time at which the oldest lost write was acknowledged, in ticks. [`NEVER`] if no write is
+    /// lost.
     oldest: AtomicU32,
     /// Examples of wrong rows.
     examples: Mutex<Vec<(u64, WriteMismatch, u32)>>,
 }
 
-/// Row that is not as expected.
+/// Row whose read was not as expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissedRow {
-    /// Its number in the workload.
+    /// Number of the row in the workload.
     pub row: u64,
     /// Kind of the error.
     pub missed: WriteMismatch,
-    /// Latest time at which the last missed write of the row was acknowledged, monotonic clock, ns.
-    /// `None` for loaded values, and if unknown.
+    /// Latest time at which the missing write of the row may have been acknowledged, in ns of the
+    /// monotonic clock. `None` for loaded values, and if the time is unknown.
     pub acknowledged_ns: Option<u64>,
 }
 
@@ -40,13 +41,13 @@ const NEVER: u32 = u32::MAX;
 /// Losses of acknowledged writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Rows with a lost write that nothing explains.
+    /// Number of rows with a lost write that no fault explains.
     pub unexplained: u64,
-    /// Latest time at which the oldest lost write was acknowledged, monotonic clock, ns. For a
-    /// loaded value, it is the start of the main stage. `None` if no write is lost, or if the time
-    /// is unknown.
+    /// Latest time at which the oldest lost write may have been acknowledged, in ns of the
+    /// monotonic clock. For a loaded value, it is the start of the main stage. `None` if no write
+    /// is lost, or if the time is unknown.
     pub oldest_ns: Option<u64>,
-    /// The first of these rows.
+    /// The first rows with lost writes.
     pub rows: Vec<MissedRow>,
 }
 
@@ -74,7 +75,7 @@ impl Losses {
         self.examples = Mutex::default();
     }
 
-    /// Counts a row with these lost writes. Each is given by the ticks of its sending and its
+    /// Counts a row with these lost writes. Each write is given as the ticks of its sending and its
     /// acknowledgement.
     pub fn note(&self, row: u64, missed: WriteMismatch, writes: impl Iterator<Item = [u32; 2]>) {
         let mut is_explained = true;
@@ -91,7 +92,8 @@ impl Losses {
         self.name(row, missed, last);
     }
 
-    /// Adds an example of a wrong row, with the tick of the acknowledgement (0 if unknown).
+    /// Adds an example of a wrong row, with the tick at which its write was acknowledged (0 if
+    /// unknown).
     pub fn name(&self, row: u64, missed: WriteMismatch, acknowledged: u32) {
         let mut examples = self.examples.lock().unwrap_or_else(PoisonError::into_inner);
         if examples.len() < MISSED_ROWS_MAX {
@@ -114,7 +116,8 @@ impl Losses {
 }
 
 impl EarlierWrites {
-    /// Allows losses of writes that were acknowledged between these times, monotonic clock, ns.
+    /// Allows losses of writes that were acknowledged in this time span, in ns of the monotonic
+    /// clock.
     pub fn may_lose(&mut self, span_ns: Range<u64>) {
         let Some(epoch_ns) = self.epoch_ns else {
             return;
@@ -154,8 +157,8 @@ impl EarlierWrites {
         }
     }
 
-    /// Records that a row is missing. Its last acknowledged write is lost. If the loaded value was
-    /// never deleted, it is also lost.
+    /// Records that a row is missing. Its last acknowledged write is lost. The loaded value is also
+    /// lost, unless it was deleted.
     pub(crate) fn note_missing(&self, number: u64, row: &RowWrites) {
         let last = (row.write_sent > 0).then_some([row.write_sent, row.write_done]);
         let is_loaded = row.delete_ended == 0 && self.is_loaded(number) == Some(true);

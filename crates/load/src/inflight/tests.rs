@@ -1,4 +1,4 @@
-//! Tests the table against a model: a map of the waiting tries in the order of sending.
+//! Tests the table against a model, which is a map of the waiting attempts in the order of sending.
 
 use super::*;
 use proptest::prelude::*;
@@ -44,8 +44,8 @@ fn a_timed_out_stream_is_not_used_again_before_its_answer() {
     assert_eq!((table.waiting_count(), table.orphans_count()), (0, 0));
 }
 
-/// Another client increased its stream ids without limit. They became negative, and the server took
-/// them for its own.
+/// The client of another tool increased its stream ids without limit. The ids became negative, and
+/// the server mistook them for its own.
 #[test]
 fn a_stream_id_is_never_negative_after_many_operations() {
     let mut table = InFlight::new(SLOTS_MAX, &ONE);
@@ -96,7 +96,7 @@ fn a_request_sent_on_the_same_stream_has_its_whole_time_again() {
     assert_eq!(table.expire(18).map(|(id, _)| id), Some(first));
 }
 
-/// Class of a waiting slot, and its send time: the model's key.
+/// The model. The key is the send time and the id of a waiting slot.
 type Waiting = BTreeMap<(u64, u16), (u8, u16)>;
 
 proptest! {

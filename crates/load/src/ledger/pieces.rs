@@ -1,4 +1,4 @@
-//! Cuts a ledger into pieces, for transfer to the client that joins all pieces.
+//! Divides a ledger into pieces, for transfer to the client that joins all pieces.
 
 use super::{
     CHUNK_OPERATIONS, CHUNK_TIMES, LEDGER_OPERATIONS_MAX, Ledger, LedgerPart, Numbers,
@@ -48,7 +48,7 @@ impl Ledger {
         Ledger::new(numbers, (0..step).map(part).collect())
     }
 
-    /// Inserts a piece at its place. `None` if it does not fit.
+    /// Inserts a piece at its position. `None` if the piece does not fit.
     pub(crate) fn take_over(&mut self, piece: &RecordPiece) -> Option<()> {
         let worker = piece.first.checked_sub(self.numbers.first)?;
         let part = self.parts.get_mut(usize::try_from(worker).ok()?)?;

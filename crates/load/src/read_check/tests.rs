@@ -1,5 +1,5 @@
-//! Tests of the checks: planted losses on one row must be found, and consistent databases must not
-//! be accused.
+//! Tests of the checks. Losses that the test causes on one row must be found, and consistent
+//! databases must not be accused.
 
 use super::*;
 use crate::ledger::{Ledger, LedgerPart, Numbers, WriteState};
@@ -11,15 +11,15 @@ const MS: u64 = 1_000_000;
 const WRITE: u16 = 0;
 const DELETE: u16 = 3;
 
-/// Workload of one row that is loaded, written and deleted. `seed` determines the order.
+/// Returns a workload of one row that is loaded, written and deleted. `seed` determines the order.
 fn program(seed: u64) -> Arc<Program> {
     let mut spec = workload::Spec::new("kv", 1, seed);
     spec.mix = vec![("write".to_owned(), 2.0), ("delete".to_owned(), 1.0)];
     Arc::new(workload::compile(&spec).expect("kv has these kinds"))
 }
 
-/// Operation of the main stage, with the times at which it was sent and acknowledged, ms. `None` if
-/// it was never acknowledged.
+/// Operation of the main stage, with the times at which it was sent and acknowledged, in ms. The
+/// second time is `None` if the operation was never acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct TestOperation {
     sent_ms: u64,
@@ -44,7 +44,8 @@ fn written(program: &Arc<Program>, made: &[TestOperation], has_times: bool) -> E
     written
 }
 
-/// Result of a read of the row: the value of the load, the value of an operation, or no row.
+/// Returns the result of a read of the row: the value of the load, the value of an operation, or no
+/// row.
 fn found(writer: Option<(Stage, u64)>) -> ReadValue {
     let check = match writer {
         None => Check::Unknown,
@@ -72,7 +73,8 @@ fn counts_of(said: ReadValue, written: &EarlierWrites) -> CheckCounts {
         Some(WriteMismatch::TooLow) => checks.too_low,
         Some(WriteMismatch::TooHigh) => checks.too_high,
     };
-    // A row is named if and only if it is counted as an error, and both use the same word.
+    // A row is named if and only if it is counted as an error. Both use the same word for the
+    // error.
     assert_eq!(counted, u64::from(is_error(&checks)));
     checks
 }
@@ -81,7 +83,7 @@ fn is_error(checks: &CheckCounts) -> bool {
     checks.missing + checks.stale + checks.wrong + checks.resurrected > 0
 }
 
-/// Numbers of the first operations of a statement under a seed.
+/// Returns the numbers of the first operations of a statement under a seed.
 fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
     let mut generator = program.generator(Stage::Main);
     (0..40)
@@ -89,7 +91,8 @@ fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
         .collect()
 }
 
-/// All first operations of a seed in sequence. Each takes 10 ms, with 10 ms between two.
+/// Returns all first operations of a seed in sequence. Each takes 10 ms, and the next begins 10 ms
+/// later.
 fn in_turn() -> Vec<TestOperation> {
     let made = |number: u64| TestOperation {
         sent_ms: 20 * number,
@@ -106,8 +109,8 @@ fn planted_losses_are_told_apart() {
     let last = *writes.last().expect("there are writes");
     let until = |end: u64| written(&program, &in_turn()[..end as usize], true);
 
-    // After the last write, these are its value, an older one, one that was deleted since then, and
-    // no row.
+    // The four reads after the last write return its value, an older value, a value that has been
+    // deleted since then, and no row.
     let all = until(last + 1);
     let before_it = writes[writes.len() - 2];
     let counts = counts_of(found(of(last)), &all);
@@ -126,7 +129,7 @@ fn planted_losses_are_told_apart() {
     let counts = counts_of(found(None), &all);
     assert_eq!((counts.missing, counts.lost), (1, 1));
 
-    // After a deletion no value is right, and any value that is found was resurrected.
+    // After a deletion, no value is right. Any value that is found counts as resurrected.
     let deleted = deletes[1];
     let gone = until(deleted + 1);
     assert_eq!(counts_of(found(None), &gone).deleted, 1);
@@ -188,7 +191,7 @@ fn a_counter_is_judged_where_its_additions_are_known() {
     assert_eq!((checks.too_low, checks.too_high), (0, 0));
 }
 
-/// A lost write is explained if its acknowledgement may be in the span of allowed losses.
+/// A lost write is explained if it may have been acknowledged in the span of allowed losses.
 #[test]
 fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let ns = |ms: u64| 7 + ms * MS;
@@ -213,18 +216,19 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
         let (unexplained, _) = lost(&mut both(), of_first, span_ms.clone());
         assert_eq!(unexplained, 1, "{span_ms:?}");
     }
-    // Without the row, the loaded value is also lost, and it existed before the start line.
+    // If the row is missing, the loaded value is also lost, and this value existed before the start
+    // line.
     let (unexplained, oldest_ns) = lost(&mut both(), found(None), 1..1000);
     assert_eq!((unexplained, oldest_ns), (1, Some(7)));
     assert_eq!(lost(&mut both(), found(None), 0..1000).0, 0);
-    // Nothing is lost, and a write without recorded times may have been acknowledged at any time.
+    // Nothing is lost here. A write without recorded times may have been acknowledged at any time.
     let of_second = found(Some((Stage::Main, 1)));
     assert_eq!(lost(&mut both(), of_second, 40..1000), (0, None));
     let mut untimed = written(&program, &in_turn()[..2], false);
     let of_load = found(Some((Stage::Load, 0)));
     assert_eq!(lost(&mut untimed, of_load, 40..1000), (0, None));
 
-    // If a deletion is lost, the deleted value exists again.
+    // If a deletion is lost, the deleted value is found again.
     let deletes = |seed: &u64| {
         let program = self::program(*seed);
         numbers(&program, WRITE)[0] == 0 && numbers(&program, DELETE)[0] == 1
@@ -236,9 +240,10 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
 }
 
 proptest! {
-    /// A database is never accused if it orders each write at a time between its sending and its
-    /// acknowledgement. It may apply unacknowledged writes at any time or never. A database that
-    /// still shows the state before the last acknowledged, non-overlapping operation is accused.
+    /// A database is never accused if it applies each acknowledged write at a time between the
+    /// sending and the acknowledgement. It may apply unacknowledged writes at any time or never. A
+    /// database is accused if it still shows the state before the last acknowledged operation that
+    /// does not overlap others.
     #[test]
     fn a_database_that_keeps_its_promises_is_not_accused(
         seed in 0u64..50,
@@ -258,7 +263,8 @@ proptest! {
             .collect();
         let all = written(&program, &made, has_times);
         let mut generator = program.generator(Stage::Main);
-        // Effects in thousandths of the duration of the operation, or of a second after it.
+        // Times at which the operations take effect, in thousandths of the duration of the
+        // operation, or of a second after it.
         let mut effects: Vec<(u64, u64)> = Vec::new();
         for (number, operation) in (0u64..).zip(&operations) {
             let &(sent_ms, took_ms, at, is_acknowledged, is_done) = operation;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 const START_NS: u64 = 5_000_000_000;
 
-/// Summary of a client with `own` of `workers` workers.
+/// Returns the summary of a client that has the workers `own` of `workers` workers.
 fn summary(first: u64, workers: u64, own: std::ops::Range<u64>, writes: &[(u64, u64)]) -> Summary {
     let part = |worker| {
         let mut part = LedgerPart::new(first + worker, workers, 1 << 20, 1).timed(1 << 20, 1);

@@ -1,11 +1,12 @@
-//! Cuts a history into pieces, for transfer to the client that joins all pieces.
+//! Divides a history into pieces, for transfer to the client that joins all pieces.
 
 use super::{HISTORY_OPERATIONS_MAX, History, HistoryPart, StoredEvent};
 use crate::record_pieces::{ClientRecords, ClockConversion, RecordKind, RecordPiece};
 
-/// Bytes of an operation: sent, answered, found, and flags for the present values.
+/// Number of bytes of an operation: the send time, the response time, the number found, and flags
+/// for the values that are present.
 const BYTES: usize = 8 + 8 + 8 + 1;
-/// Bit that marks a found number; the lower bits encode the condition.
+/// Bit that is set if a number was found. The lower bits encode the condition.
 const HAS_FOUND: u8 = 4;
 
 impl History {
@@ -40,9 +41,9 @@ impl History {
         History::new((0..step).map(part).collect())
     }
 
-    /// Returns a piece to its slot and converts its times to the local clock. The converted send
-    /// time is never too late, and the response time never too early. `None` if the piece does not
-    /// fit.
+    /// Inserts a piece at its position, and converts its times to the local clock. The converted
+    /// send time is never too late, and the response time never too early. `None` if the piece does
+    /// not fit.
     pub(crate) fn take_over(&mut self, piece: &RecordPiece, time: ClockConversion) -> Option<()> {
         let part = self.parts.iter_mut().find(|part| part.first == piece.first)?;
         match piece.what {

@@ -1,4 +1,4 @@
-//! Counts the worker's allocations, without those of the surrounding world.
+//! Counts the worker's allocations, without those of the simulated world.
 
 #[path = "../../../cql/tests/it/allocator.rs"]
 mod allocator;
@@ -19,7 +19,7 @@ static ALLOCATOR: Telling = Telling {
     returned: |_| (),
 };
 
-/// Returns the result of `work`, and its number of allocations outside of [`uncounted`].
+/// Runs `work`. Returns its result, and the number of its allocations outside of [`uncounted`].
 pub fn counted<T>(work: impl FnOnce() -> T) -> (T, u64) {
     COUNT.set(Some(0));
     let given = work();

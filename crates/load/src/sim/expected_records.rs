@@ -1,22 +1,23 @@
-//! Expected contents of the worker's records, and their comparison with the actual ones.
+//! Expected contents of the worker's records, and their comparison with the actual contents.
 //!
-//! Histograms of many runs are compared together, because one histogram is far larger than a run.
-//! Counts are compared part by part.
+//! Histograms of many runs are compared together, because one histogram is far larger than the
+//! records of one run. Counts are compared part by part.
 
 use crate::recorder::Part;
 use measure::outcome::OUTCOMES;
 use measure::{ClientCount, Histogram, KindCounts, KindInterval, Outcome};
 
-/// Counts of a kind in one run.
+/// Expected counts of a kind in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub counts: KindCounts,
-    /// Awaited success responses of reads and of writes.
+    /// Number of successful responses to reads and writes that the worker waited for.
     pub reads: i64,
     pub writes: i64,
 }
 
-/// Events in one or many runs. An event that no seed produces is not tested.
+/// Events that occurred in one or many runs. An event that does not occur for any seed is not
+/// tested.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     pub expired: u64,
@@ -67,11 +68,11 @@ impl Coverage {
     }
 }
 
-/// Histograms of a kind: latency, service, errors, censored latency and service; and for early
-/// operations latency, service and errors.
+/// Histograms of a kind. They are latency, service, errors, censored latency and censored service,
+/// and then latency, service and errors of early operations.
 type Values = [Histogram; 8];
 
-/// Expected records of the kinds in many runs.
+/// Expected histograms of the kinds in many runs.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedRecords(Vec<Values>);
 
@@ -80,7 +81,8 @@ impl ExpectedRecords {
         ExpectedRecords(vec![Values::default(); kinds_count])
     }
 
-    /// Returns the first difference from the sum of `parts`, whose histograms it empties.
+    /// Returns the first difference between the expected histograms and the sum of those in
+    /// `parts`. Empties the histograms of `parts`.
     pub fn differs(&self, parts: &mut [Box<Part>]) -> Option<String> {
         for (kind, expected) in self.0.iter().enumerate() {
             let mut sums = Values::default();
@@ -118,7 +120,7 @@ fn values(kind: &mut KindInterval) -> [&mut Histogram; 8] {
     ]
 }
 
-/// Returns every value with its count.
+/// Returns every value of a histogram with its count.
 fn list(histogram: &Histogram) -> Vec<(u64, u64)> {
     let values = histogram.hdr().iter_recorded();
     values
@@ -137,13 +139,13 @@ pub fn part_with_room(kinds: &[workload::Kind]) -> Box<Part> {
     Box::new(part)
 }
 
-/// Error that the oracle deliberately makes with one operation, so that oracle and worker differ.
+/// Defect that the oracle deliberately injects in one operation, so that oracle and worker differ.
 /// The comparison must detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedDefect {
     Twice,
     Lost,
-    /// Late by one nanosecond.
+    /// The operation is recorded one nanosecond too late.
     Later,
 }
 
@@ -154,9 +156,10 @@ pub struct RunRecords {
     expected: ExpectedRecords,
     counts: Vec<Counts>,
     taken: Vec<Counts>,
-    /// Outcomes since the last part, by kind and outcome, early or not.
+    /// Number of outcomes since the last part, by kind and outcome, separately for operations in
+    /// the window and early operations.
     outcomes: Vec<[[u64; OUTCOMES.len()]; 2]>,
-    /// Successes of whole operations, by kind.
+    /// Number of successes of whole operations, by kind.
     succeeded: Vec<i64>,
     pub dropped: u64,
     taken_dropped: u64,
@@ -169,7 +172,7 @@ pub struct RunRecords {
 }
 
 impl RunRecords {
-    /// Starts a run whose expectations are added to those of earlier runs.
+    /// Starts a run. Its expected records are added to those of earlier runs.
     pub fn new(expected: ExpectedRecords) -> RunRecords {
         let kinds = expected.0.len();
         RunRecords {
@@ -249,14 +252,15 @@ impl RunRecords {
         self.unsent += 1;
     }
 
-    /// Compares a part with the operations that ended since the previous part, and leaves only the
-    /// part's histograms.
+    /// Compares a part with the operations that ended since the previous part. Afterwards the part
+    /// contains only its histograms.
     pub fn take(&mut self, part: &mut Part, window_from_ns: u64) {
         if self.end_ns > 0 {
             assert_eq!(part.start_ns, self.end_ns, "slices follow on each other");
         }
         let holds = part.start_ns < window_from_ns && window_from_ns < part.end_ns;
-        // A window that begins after the stop has no operations, so the drain may span its start.
+        // If the window begins after the stop, it does not contain operations, so the drain may
+        // span the start of the window.
         assert!(
             !holds || part.draining,
             "a slice spans the start of the window"
@@ -292,7 +296,7 @@ impl RunRecords {
         assert!(self.is_over, "no part was the last");
         for (kind, ok) in self.succeeded.iter().enumerate() {
             let of = &mut self.counts[kind];
-            // The response that ended an operation counts as the operation.
+            // The response that ended an operation counts as the success of the whole operation.
             match kind {
                 0 | 2 | 5 | 8 | 9 => of.writes -= ok,
                 1 | 3 | 4 => of.reads -= ok,

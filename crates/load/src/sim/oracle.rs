@@ -1,13 +1,15 @@
-//! Derives the expected records of a run a second time, from the wire and the clock.
+//! Derives the expected records of a run independently, from the exchanged data and the clock.
 //!
-//! An operation is due at its time in the schedule (open), or when a slot became free (closed). Its
-//! send time is the latest clock reading. Responses are known at the first reading after the wait
-//! that found them. If connections report arrival times, a response ends at the arrival of the last
-//! response that was read in the same call. The end of each operation and its times follow from
-//! this, to the nanosecond. The worker must record exactly the same.
+//! In an open schedule, an operation is due at its scheduled time. In a closed loop, it is due when
+//! a slot became free. Its send time is the latest clock reading. A response is known at the first
+//! clock reading after the wait that found it. If connections report arrival times, a response ends
+//! at the arrival of the last response that was read in the same call. The end and the times of
+//! each operation follow from these rules, to the nanosecond. The worker must record exactly the
+//! same values.
 //!
-//! The worker's turn has an order: responses first, then expired tries, then all sends. So a
-//! request that no response caused proves that the worker has given up expired tries.
+//! An iteration of the worker has a fixed order: responses first, then expired attempts, then all
+//! sends. So a request that was not caused by a response proves that the worker has abandoned
+//! expired attempts.
 
 mod answers;
 mod due;
@@ -24,21 +26,21 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use workload::{Operation, Program};
 
-/// Request that waits for its response, or that was abandoned.
+/// Request that waits for its response, or that the worker has abandoned.
 #[derive(Clone, Copy, Debug)]
 struct Try {
     connection: u16,
     number: u64,
     sent_ns: u64,
-    /// Number of requests before it.
+    /// Number of requests that were sent before this one.
     order: u64,
-    /// The worker no longer waits for it.
+    /// True if the worker no longer waits for the response.
     is_orphan: bool,
-    /// The statement is being prepared again.
+    /// True if the request prepares a statement again.
     prepares: bool,
-    /// It is a speculative second try.
+    /// True if this is a speculative second attempt.
     is_second: bool,
-    /// A response has arrived, after which another request on the stream must follow.
+    /// True if a response has arrived after which another request on the stream must follow.
     goes_on: bool,
 }
 
@@ -52,15 +54,15 @@ struct OpenOperation {
     part_due_ns: u64,
     part_sent_ns: u64,
     retries: u8,
-    /// True if there was more than one try.
+    /// True if there was more than one attempt.
     is_repeated: bool,
     rows: u64,
-    /// Outcome and time of a failed try that will be retried.
+    /// Outcome and time of a failed attempt, if the operation will be retried.
     failed: Option<(Outcome, u64)>,
     paging_state: Vec<u8>,
 }
 
-/// Oracle of one run; see the module.
+/// Oracle of one run. See the module documentation.
 #[derive(Debug)]
 pub struct Oracle {
     seed: u64,
@@ -72,8 +74,8 @@ pub struct Oracle {
     retries_min: u8,
     in_flight_max: usize,
     slots: usize,
-    /// Number of the next operation, step between two operations, and first number beyond the
-    /// limit.
+    /// Number of the worker's next operation. The following fields are the step between two
+    /// operations, and the first number beyond the limit.
     next: u64,
     step: u64,
     end: u64,
@@ -84,14 +86,14 @@ pub struct Oracle {
     /// Arrival time of the response that is being read.
     arrived_ns: u64,
     awaits_turn: bool,
-    /// True if the worker sends nothing more, as of the start of the turn.
+    /// True if the worker has stopped sending, as of the start of the iteration.
     has_given_up: bool,
     has_left: bool,
     has_expired: bool,
     open: Vec<bool>,
     streams: BTreeMap<u16, Try>,
     begun: BTreeMap<u64, OpenOperation>,
-    /// Operations that wait for their next try, in the order in which they failed.
+    /// Operations that wait for another attempt, in the order in which they failed.
     again: VecDeque<u64>,
     has_tried_again: bool,
     /// Connections that have ended or sent invalid data, and that the worker must still close.
@@ -178,13 +180,13 @@ impl Oracle {
         self.awaits_turn = true;
     }
 
-    /// Records that the worker sleeps. If `rests` is true, responses do not wake it.
+    /// Records that the worker sleeps. If `rests` is true, a response does not wake the worker.
     pub fn rests(&mut self, rests: bool) {
         let is_idle = self.streams.is_empty();
         self.seen.rested += u64::from(rests && !is_idle);
     }
 
-    /// Marks that the worker waits and has done all of its work.
+    /// Marks that the worker has done all of its work and waits.
     pub fn ends_turn(&mut self) {
         if self.is_running {
             self.expire();
@@ -194,7 +196,8 @@ impl Oracle {
         }
     }
 
-    /// Gives up on expired tries. The worker calls it before any send that no response caused.
+    /// Abandons expired attempts, as the worker does before any send that was not caused by a
+    /// response.
     fn expire(&mut self) {
         if std::mem::replace(&mut self.has_expired, true) {
             return;
@@ -206,7 +209,7 @@ impl Oracle {
         let mut old: Vec<(bool, u64, u16)> = old
             .map(|(stream, made)| (self.speculates(made.number), made.order, *stream))
             .collect();
-        // The tries with one timeout come before those with the other.
+        // Attempts with the first timeout come before those with the second timeout.
         old.sort_unstable();
         for (_, _, stream) in old {
             let made = self.orphan(stream);
@@ -215,7 +218,7 @@ impl Oracle {
         }
     }
 
-    /// Gives up on operations whose next try has found no connection for too long.
+    /// Abandons failed operations that have waited for a connection for too long.
     fn give_up(&mut self) {
         if std::mem::replace(&mut self.has_tried_again, true) || self.is_open() {
             return;
@@ -281,9 +284,9 @@ impl Oracle {
         due_ns
     }
 
-    /// Records that the worker has generated the operation with this number, and will send it if
-    /// there is a connection. If there has been no connection for too long, the operation has
-    /// ended.
+    /// Records that the worker has generated the operation with this number. The worker will send
+    /// the operation if it has a connection. If it has had no connection for too long, the
+    /// operation has ended.
     pub fn begun(&mut self, operation: Operation) {
         if !self.is_running || self.has_given_up {
             return;
@@ -312,7 +315,8 @@ impl Oracle {
 
     // Sends.
 
-    /// Records that a request is written for the socket, on a stream that is free or continues.
+    /// Records that a request was written for the socket. Its stream must be free, or belong to the
+    /// operation.
     pub fn encoded(&mut self, connection: u16, stream: u16, number: u64) {
         self.say(|| format!("operation {number} on stream {stream} of {connection}"));
         if let Some(made) = self.streams.get_mut(&stream).filter(|made| made.goes_on) {
@@ -346,7 +350,7 @@ impl Oracle {
         assert!(self.begun.len() <= self.in_flight_max, "too many in flight");
         let statement = self.begun[&number].statement;
         if statement == BATCH && program::entries(self.seed, number) == 0 {
-            // No frame can hold the operation.
+            // The operation does not fit in any frame.
             self.streams.remove(&stream);
             self.recorded.dropped += 1;
             self.seen.refused += 1;
@@ -361,8 +365,8 @@ impl Oracle {
         }
     }
 
-    /// Begins the operation of a new try, unless it has already begun. Returns true if another try
-    /// of it waits.
+    /// Begins the operation of a new attempt, unless it has already begun. Returns true if another
+    /// attempt of the operation waits for a response.
     fn begin(&mut self, number: u64) -> bool {
         let turn_ns = self.turn_ns;
         let beside: Vec<Try> = self
@@ -414,7 +418,7 @@ impl Oracle {
         false
     }
 
-    /// Compares a part that the collector takes with all operations that ended since the previous
+    /// Compares a part that the collector takes with the operations that ended since the previous
     /// part.
     pub fn takes(&mut self, part: &mut Part) {
         self.say(|| format!("part {} to {}", part.start_ns, part.end_ns));
@@ -425,7 +429,7 @@ impl Oracle {
         self.recorded.take(part, self.control.window_from_ns());
     }
 
-    /// Prints an event when a single seed is run.
+    /// Prints an event if only a single seed is run.
     fn say(&self, what: impl FnOnce() -> String) {
         if self.tells {
             eprintln!(
@@ -436,7 +440,7 @@ impl Oracle {
         }
     }
 
-    /// Returns the events that have happened at least once.
+    /// Returns the events that have occurred at least once.
     pub fn coverage(&self) -> Coverage {
         self.seen.clone()
     }

@@ -1,5 +1,5 @@
-//! A program with one statement of each shape that the worker distinguishes. The values of an
-//! operation are its number, so that the server can identify it.
+//! A program with one statement of each type that the worker distinguishes. The values of an
+//! operation are its number, so that the server can identify the operation.
 
 #[expect(dead_code, reason = "the tests' file, of which this uses a part")]
 #[path = "../../tests/it/program.rs"]
@@ -13,7 +13,7 @@ use std::time::Duration;
 use workload::random::mix;
 use workload::{BatchKind, Kind, Policy, Program, Statement};
 
-/// Kinds of the two parts of a chain.
+/// Kinds of the two parts of a chained operation.
 pub const PARTS: [u8; 2] = [6, 7];
 /// Statements with which an operation may begin.
 pub const FIRST: [u16; 9] = [0, 1, 2, 3, 4, 5, 7, 8, 9];
@@ -26,7 +26,8 @@ pub const CONDITION: u16 = 8;
 /// Statement that is never prepared.
 pub const TEXT: u16 = 9;
 
-/// Number of statements of operation `n` if it is a batch; with 0 statements it cannot be sent.
+/// Returns the number of statements of operation `n` if it is a batch. An operation with 0
+/// statements cannot be sent.
 pub fn entries(seed: u64, n: u64) -> usize {
     (mix(seed ^ n) % 16).min(3) as usize
 }
@@ -49,8 +50,9 @@ pub fn text(statement: u16) -> String {
     }
 }
 
-/// Builds the program of the module; `extra` decides which statements are idempotent. If every
-/// operation is one request and one try, no statement of the program leads to more.
+/// Builds the program described in the module documentation. `extra` determines which statements
+/// are idempotent. If every operation is one request and one attempt, no statement of the program
+/// leads to further requests.
 pub fn program(
     seed: u64,
     first: &[u16],

@@ -1,4 +1,4 @@
-//! The scripted server: it parses requests and chooses responses at random.
+//! The scripted server. It parses requests and chooses responses at random.
 
 use super::dice::Dice;
 use super::program::{CONDITION, PAGED};
@@ -9,7 +9,7 @@ use cql::request::{BatchStatement, BoundValue, Request, parse};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement};
 use cql::{CqlType, Value, reply};
 
-/// Stream that no worker uses.
+/// Stream id that no worker uses.
 const NO_STREAM: i16 = 30_000;
 
 /// Request that the server has parsed.
@@ -18,9 +18,9 @@ pub struct SimRequest {
     pub stream: i16,
     pub statement: u16,
     pub prepares: bool,
-    /// Number of the operation, unless the request is a PREPARE.
+    /// Number of the operation. It is not used if the request is a PREPARE.
     pub number: u64,
-    /// Number of its statements.
+    /// Number of statements in the request.
     pub entries: usize,
     pub paging_state: Option<Vec<u8>>,
 }
@@ -42,7 +42,7 @@ pub enum Reply {
     Poison,
 }
 
-/// Returns the first whole request in `bytes`, and its length. The id of a prepared statement is
+/// Returns the first complete request in `bytes`, and its length. The id of a prepared statement is
 /// its text.
 pub fn next_request(bytes: &[u8], statements: &[Vec<u8>]) -> Option<(SimRequest, usize)> {
     let header = Header::parse_request(bytes).expect("a frame")?;
@@ -93,7 +93,7 @@ pub fn next_request(bytes: &[u8], statements: &[Vec<u8>]) -> Option<(SimRequest,
     Some((asked, end))
 }
 
-/// Chooses a response: its stream, its meaning and its bytes.
+/// Chooses a response: the stream, the meaning and the bytes.
 pub fn answer(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> (i16, Reply, Vec<u8>) {
     let mut bytes = Vec::new();
     let stream = asked.stream;
@@ -116,7 +116,7 @@ pub fn answer(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> (i16, Rep
     (stream, reply, bytes)
 }
 
-/// Moves a stray response to a stream of another connection.
+/// Moves a response to a stream that belongs to another connection.
 pub fn stray_to(bytes: &mut [u8], stream: u16) {
     if bytes[2..4] == NO_STREAM.to_be_bytes() {
         bytes[2..4].copy_from_slice(&stream.to_be_bytes());
@@ -144,7 +144,7 @@ fn decide(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> Reply {
     match asked.statement {
         PAGED => {
             let page = asked.paging_state.as_ref().map_or(0, |state| state[0]);
-            // A response that repeats the same paging state causes an endless loop of pages.
+            // A response that repeats the same paging state would cause an endless loop of pages.
             let turns = page > 0 && dice.chance(faults.error / 8);
             let more = page < 4 && dice.chance(600);
             let next = (more || turns).then(|| vec![if turns { page } else { page + 1 }; 40]);

@@ -11,25 +11,25 @@ use crate::worker_builder::Sizes;
 use std::time::Duration;
 use workload::Stage;
 
-/// Start of the run on the simulated clock, which may be any time except 0.
+/// Start of the run on the simulated clock, in ns. It may be any time except 0.
 pub const START_NS: u64 = 1_000_000;
 
-/// Frequency of each fault, per thousand.
+/// Frequency of each fault, in thousandths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     /// Error responses.
     pub error: u64,
-    /// Responses for unknown statements.
+    /// Responses which state that the prepared statement is unknown.
     pub forget: u64,
     /// Requests that are never answered.
     pub never: u64,
     /// Responses later than the timeout.
     pub late: u64,
-    /// Responses that are not frames, or that arrive on a stream without a waiting request.
+    /// Responses that are not frames, or whose stream has no waiting request.
     pub poison: u64,
     /// Requests after which the connection ends.
     pub close: u64,
-    /// Writes after which the socket has no room for a while.
+    /// Writes after which the socket accepts no data for a while.
     pub block: u64,
     /// Reads and writes that transfer only a part of the data.
     pub partial: u64,
@@ -37,42 +37,44 @@ pub struct Faults {
     pub wake: u64,
     /// Responses with a warning in front.
     pub warning: u64,
-    /// Intervals that end before the collector has returned a part.
+    /// Intervals that end before the collector has returned an empty part.
     pub collector: u64,
 }
 
 /// Action of the caller of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
-    /// No action: the limit ends the run.
+    /// No action. The run ends at its limit.
     Waits,
-    /// Stops after this time, ns; operations that were due are sent.
+    /// Stops the load after this time, in ns. Operations that were due are still sent.
     Stops(u64),
-    /// Abandons the run after this time, ns; hangs up after a further time, ns.
+    /// Abandons the run after the first time, and stops waiting for responses after the second
+    /// time, both in ns.
     Abandons(u64, u64),
-    /// Measures after this number of intervals, for this number of intervals.
+    /// Begins the measured window after the first number of intervals. The window lasts for the
+    /// second number of intervals.
     Measures(u64, u64),
 }
 
-/// Conditions of one run; see the module.
+/// Conditions of one run. See the module documentation.
 #[derive(Debug)]
 pub struct Shape {
     pub seed: u64,
     pub config: Config,
     /// Statements with which operations begin.
     pub first: Vec<u16>,
-    /// Index of the simulated worker among the run's workers; the others do not exist.
+    /// Index of the simulated worker among the run's workers. The other workers are not simulated.
     pub worker: usize,
     pub sizes: Sizes,
     pub faults: Faults,
     pub caller: Caller,
-    /// True if connections report arrival times.
+    /// True if connections report the arrival times of data.
     pub times_arrivals: bool,
-    /// Minimum and maximum of the time between a request and its response.
+    /// Minimum and maximum time between a request and its response, in ns.
     pub answers_in_ns: (u64, u64),
-    /// Maximum duration of one clock reading.
+    /// Maximum time by which the clock advances at a reading, in ns.
     pub tick_ns: u64,
-    /// Maximum time until a lost connection is open again.
+    /// Maximum time until a lost connection is open again, in ns.
     pub reopens_in_ns: u64,
 }
 
@@ -87,7 +89,7 @@ fn keeps(dice: &mut Dice) -> LedgerMode {
 impl Shape {
     pub fn new(seed: u64) -> Shape {
         let dice = &mut Dice::new(seed);
-        // Up to 2,048 ns, a histogram resolves every nanosecond, so most seeds remain below this.
+        // A histogram resolves every nanosecond up to 2,048 ns, so most seeds use shorter times.
         let unit = dice.pick(&[1, 1, 1, 40]);
         let first = first(dice);
         let timeout_ns = unit * dice.between(300, 2_500);
@@ -160,7 +162,7 @@ fn first(dice: &mut Dice) -> Vec<u16> {
     (0..count).map(|_| dice.pick(&program::FIRST)).collect()
 }
 
-/// Returns workers of other clients, if there is an operation in flight for each.
+/// Returns workers of other clients. There is at least one operation in flight for each worker.
 fn others(dice: &mut Dice, in_flight: u32) -> OtherWorkers {
     let mut some = || dice.pick(&[0, 0, 1]) as usize * usize::from(in_flight > 3);
     OtherWorkers {
@@ -194,7 +196,8 @@ fn course(dice: &mut Dice, long_ns: u64, interval_ns: u64) -> (Caller, Limit, Wi
     (caller, limit, window)
 }
 
-/// Returns no faults for a third of the seeds, and rare or frequent faults for the others.
+/// Returns the frequency of faults. A third of the seeds have no faults, and the others have rare
+/// or frequent faults.
 fn faults(dice: &mut Dice) -> Faults {
     if dice.below(3) == 0 {
         return Faults::default();

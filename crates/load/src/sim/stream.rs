@@ -41,7 +41,7 @@ impl Write for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // If the run has already panicked, another failure adds nothing.
+        // If the run has already panicked, a second failure would add no information.
         if !std::thread::panicking() {
             uncounted(|| self.state.borrow_mut().closed(self.index));
         }

@@ -1,7 +1,7 @@
-//! The world of a simulated worker: a clock that advances when it is read, connections with
+//! The world of a simulated worker. It has a clock that advances when it is read, connections with
 //! scripted bytes, a caller that stops the run, and a collector that may be late.
 //!
-//! Everything that the worker can see is reported to the [`Oracle`] as it happens.
+//! Every event that the worker can observe is reported to the [`Oracle`] as it happens.
 
 use super::alloc::uncounted;
 use super::dice::Dice;
@@ -20,20 +20,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 use workload::Operation;
 
-/// Parts in circulation, as in a real run.
+/// Number of parts in circulation, as in a real run.
 pub const PARTS: usize = crate::recorder::PARTS_PER_WORKER;
 
-/// More clock readings than any run needs.
+/// Maximum number of clock readings. It is more than any run needs.
 const READINGS_MAX: u64 = 400_000;
-/// Maximum number of successive turns without a pause in which no event occurs.
+/// Maximum number of successive iterations without a sleep in which no event occurs.
 const IDLE_TURNS_MAX: u32 = 20;
 
 thread_local! {
-    /// Run of this thread, for the program's operations.
+    /// State of the run on this thread, to which the program's operations report.
     static RUNNING: RefCell<Option<Rc<RefCell<State>>>> = const { RefCell::new(None) };
 }
 
-/// Reports that the generator was set to an operation that may be sent.
+/// Reports that the generator was set to an operation that may be sent next.
 pub fn begun(operation: Operation) {
     uncounted(|| {
         RUNNING.with_borrow(|running| {
@@ -44,7 +44,7 @@ pub fn begun(operation: Operation) {
     });
 }
 
-/// State of the simulated world; see the module.
+/// State of the simulated world. See the module documentation.
 #[derive(Debug)]
 pub struct State {
     pub shape: Shape,
@@ -79,7 +79,7 @@ impl State {
         self.now_ns
     }
 
-    /// Performs the caller's action if its time has come.
+    /// Performs the caller's action if it is time for it.
     fn call(&mut self) {
         let due = |after_ns: u64| self.now_ns >= START_NS + after_ns;
         match self.shape.caller {
@@ -110,7 +110,7 @@ impl State {
         })
     }
 
-    /// Returns the next time after now at which a connection becomes ready.
+    /// Returns the next time after the current time at which a connection becomes ready.
     fn next_event_ns(&self) -> Option<u64> {
         let of_wire = |wire: &Wire| {
             let room = (wire.watch == Some(Watch::ReadsAndWrites)).then_some(wire.blocked_until_ns);
@@ -123,8 +123,8 @@ impl State {
         open.filter_map(of_wire).min()
     }
 
-    /// Waits until a connection is ready or the timeout expires. If the worker `rests`, readiness
-    /// does not end the wait.
+    /// Waits until a connection is ready or the timeout expires. If `rests` is true, a ready
+    /// connection does not end the wait.
     fn wait(&mut self, sleep_ns: u64, rests: bool) -> usize {
         self.oracle.rests(rests);
         self.oracle.ends_turn();
@@ -149,7 +149,8 @@ impl State {
             let event_ns = self.next_event_ns().filter(|_| !rests).unwrap_or(u64::MAX);
             self.now_ns = until_ns.min(event_ns);
         }
-        // A real `epoll_wait` also returns only some of the events if its buffer is too small.
+        // A real `epoll_wait` also returns only some of the events if the caller's buffer is too
+        // small.
         if self.ready.len() > 1 && self.dice.chance(faults.partial) {
             let kept = self.dice.between(1, self.ready.len() as u64 - 1);
             self.ready.truncate(kept as usize);
@@ -246,7 +247,7 @@ impl State {
         Ok(count)
     }
 
-    /// Answers every request that has completely arrived.
+    /// Answers every request that has arrived completely.
     fn serve(&mut self, index: u16) {
         let asked = std::mem::take(&mut self.wires[usize::from(index)].asked);
         let mut rest = &asked[..];
@@ -292,8 +293,8 @@ impl State {
         wire.answers.insert(before.unwrap_or(wire.answers.len()), arrival);
     }
 
-    /// Returns the arrival time of the last response among those read last. `None` if the
-    /// connection does not report it.
+    /// Returns the arrival time of the last response in the most recent read. `None` if the
+    /// connection does not report arrival times.
     pub fn arrived_ns(&self, index: u16) -> Option<u64> {
         self.wires[usize::from(index)].arrived_ns
     }
@@ -314,7 +315,7 @@ impl State {
         Some(index)
     }
 
-    /// The collector takes a part, and the caller sees the interval.
+    /// Lets the collector take a part, so that the caller receives the interval.
     fn collect(&mut self, mut part: Box<Part>) {
         self.oracle.takes(&mut part);
         self.intervals += 1;

@@ -1,13 +1,13 @@
 //! Keeps the message of the first error of each kind, which a report quotes.
 //!
 //! All memory is allocated before the start line. Errors often come together with other problems,
-//! and the message of a node must not delay the responses of the others.
+//! and the message of one node must not delay the responses of the others.
 
 use measure::Outcome;
 use measure::outcome::OUTCOMES_COUNT;
 use std::fmt::{self, Display, Write};
 
-/// Maximum length of a message; the rest of a longer one is cut off.
+/// Maximum length of a message in bytes. Longer messages are truncated.
 const MESSAGE_BYTES_MAX: usize = 1024;
 
 /// First error of each kind.
@@ -17,7 +17,7 @@ pub(crate) struct FirstErrors {
     texts: String,
 }
 
-/// Position of the message in the texts, and its node.
+/// Position of a message in the texts, and the node of the message.
 #[derive(Clone, Copy, Debug)]
 struct ErrorPlace {
     outcome: Outcome,
@@ -26,7 +26,7 @@ struct ErrorPlace {
 }
 
 impl FirstErrors {
-    /// Creates an empty list with room for one error of each kind.
+    /// Creates an empty list with memory for one error of each kind.
     pub fn with_room() -> FirstErrors {
         FirstErrors {
             seen: Vec::with_capacity(OUTCOMES_COUNT),
@@ -34,8 +34,8 @@ impl FirstErrors {
         }
     }
 
-    /// Records a message about node number `node`, from the node or the client, if it is the first
-    /// of its kind.
+    /// Records a message about node number `node`, from the node or from the client, if it is the
+    /// first of its kind.
     pub fn note(&mut self, outcome: Outcome, node: usize, message: &impl Display) {
         if self.seen.iter().any(|seen| seen.outcome == outcome) {
             return;
@@ -50,11 +50,11 @@ impl FirstErrors {
             texts: &mut self.texts,
             left: MESSAGE_BYTES_MAX,
         };
-        // This fails when the text is cut off.
+        // Writing fails if the text is truncated, which is intended.
         let _ = write!(cut, "{message}");
     }
 
-    /// Returns the errors with node number and message, in the order of arrival.
+    /// Returns the outcome, node number and message of each error, in the order of arrival.
     pub fn iter(&self) -> impl Iterator<Item = (Outcome, usize, &str)> {
         let ends = self.seen.iter().skip(1).map(|seen| seen.start).chain([self.texts.len()]);
         let seen = self.seen.iter().zip(ends);
@@ -62,7 +62,7 @@ impl FirstErrors {
     }
 }
 
-/// Writer that accepts text up to a length.
+/// Writer that accepts text up to a maximum length.
 struct TruncatingWriter<'a> {
     texts: &'a mut String,
     left: usize,

@@ -1,10 +1,10 @@
-//! Handles operations with a course: encodes them and processes their responses (another page, the
-//! following statement, the end). Plain operations never come here.
+//! Handles operations that have an operation state. It encodes them and processes their responses
+//! (another page, the following statement, the end). Plain operations never reach this code.
 //!
-//! Measured with `cassay`'s example `engine_cost` on one of two shared vCPUs, 128 in flight, kernel
-//! included. An operation that may be retried or has a client timestamp takes 255 ns; a plain one
-//! with the same values takes 245 ns. A batch of ten takes 520 ns, a chain of two 500 ns, and three
-//! pages of ten rows of two columns 830 ns.
+//! The costs were measured with `cassay`'s example `engine_cost` on one of two shared vCPUs, with
+//! 128 operations in flight and including the kernel. An operation that may be retried or has a
+//! client timestamp takes 255 ns. A plain operation with the same values takes 245 ns. A batch of
+//! ten takes 520 ns, a chain of two 500 ns, and three pages of ten rows of two columns 830 ns.
 
 use super::Worker;
 use super::operation_state::Turn;
@@ -18,7 +18,7 @@ use cql::template::{BATCH_ENTRIES_MAX, stamp};
 use measure::{KindCount, Outcome};
 use workload::Operation;
 
-/// Reason why no frame can hold a request.
+/// Reason why a request does not fit in any frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unsendable {
     #[error("a batch of {0} statements; a frame holds at most {BATCH_ENTRIES_MAX}")]
@@ -32,8 +32,8 @@ pub(super) enum Unsendable {
 }
 
 impl<W: World> Worker<W> {
-    /// Appends the current request of the operation in slot `id`, to which the generator is set.
-    /// `Err` means that no frame can hold it; then nothing was appended.
+    /// Appends the current request of the operation in slot `id`, to which the generator is set. If
+    /// the request does not fit in any frame, returns `Err` and appends nothing.
     pub(super) fn encode_special(
         &mut self,
         output: &mut Vec<u8>,
@@ -104,8 +104,8 @@ impl<W: World> Worker<W> {
         encoded
     }
 
-    /// Processes the success of a try. Returns true if its operation continues with another request
-    /// on the same stream. Otherwise, the operation has ended.
+    /// Processes the success of an attempt. Returns true if its operation continues with another
+    /// request on the same stream. Otherwise the operation has ended.
     pub(super) fn take_success(
         &mut self,
         id: u16,
@@ -154,12 +154,12 @@ impl<W: World> Worker<W> {
         if applied == Some(false) {
             self.write_down_not_applied(&slot.operation);
         } else {
-            // Another try may still be in flight. It would be a separate write, with the timestamp
-            // of the node that receives it.
+            // Another attempt may still be in flight. If the client does not set the timestamp,
+            // that attempt is a separate write, with the timestamp of the node that receives it.
             let is_one_write = facts.stamped || !self.courses[usize::from(id)].is_repeated;
             self.write_down_acknowledged(&slot.operation, is_one_write.then_some(now_ns));
         }
-        // This request counts as the operation.
+        // This request counts as the operation itself.
         let is_write = self.facts.kinds[usize::from(slot.operation.kind)].is_write;
         self.count_request(slot.operation.kind, !is_write, -1);
         let sent_ns = self.courses[usize::from(id)].first_sent_ns;
@@ -167,7 +167,7 @@ impl<W: World> Worker<W> {
         false
     }
 
-    /// Sends the request that follows a response, on the same stream.
+    /// Sends the next request of an operation after a response, on the same stream.
     pub(super) fn go_on(&mut self, output: &mut Vec<u8>, id: u16, now_ns: u64) {
         self.in_flight.resend(id, now_ns);
         let slot = *self.in_flight.slot(id);
@@ -178,7 +178,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Marks that this try was answered first, and abandons the other one.
+    /// Marks that this attempt was answered first, and abandons the other attempt.
     fn win(&mut self, id: u16, kind: u8) {
         let course = &mut self.courses[usize::from(id)];
         let twin = std::mem::replace(&mut course.twin, NONE);
@@ -209,8 +209,8 @@ impl<W: World> Worker<W> {
         }) += count;
     }
 
-    /// Counts and verifies a page. It judges a page by its rows. Only a read without any row counts
-    /// as missing a row.
+    /// Counts and verifies a page. A page is judged by its rows. A read counts as missing a row
+    /// only if none of its pages has a row.
     fn take_page(
         &mut self,
         id: u16,

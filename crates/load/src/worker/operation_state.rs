@@ -1,50 +1,50 @@
-//! State of an operation with more than one request and response: its page, its part, its try, and
-//! the other waiting try.
+//! State of an operation with more than one request and response: its page, its part, its attempt,
+//! and the other waiting attempt.
 //!
-//! Each slot has one, in a separate array, so that plain operations never touch it.
+//! Each slot has a state, in a separate array, so that plain operations never access it.
 
 use crate::inflight::NONE;
 
-/// Maximum number of successive pages without a row. Cassandra ends a page early when a filter or
-/// tombstones take too much time, but never this many times without a row.
+/// Maximum number of successive pages without a row. Cassandra ends a page early if a filter or
+/// tombstones take too much time, but such pages never follow each other this many times.
 const EMPTY_PAGES_MAX: u32 = 1_000;
-/// Room for a paging state, bytes: Cassandra's has the partition key, the clustering of the last
-/// row and a few counters.
+/// Expected maximum size of a paging state, in bytes. In Cassandra, it contains the partition key,
+/// the clustering of the last row and a few counters.
 const PAGING_STATE_BYTES_USUAL: usize = 256;
-/// Maximum number of pages of one operation: with one row each, more rows than a partition can
-/// hold.
+/// Maximum number of pages of one operation. Even with one row per page, a partition cannot have
+/// this many rows.
 const PAGES_MAX: u32 = 10_000_000;
 
-/// Course of the operation in a slot.
+/// State of the operation in a slot.
 #[derive(Debug)]
 pub(crate) struct OperationState {
-    /// Send time of its first request.
+    /// Send time of the operation's first request.
     pub first_sent_ns: u64,
-    /// Due time of the current part; the first part is due with the operation.
+    /// Due time of the current part. The first part is due with the operation.
     pub part_due_ns: u64,
     /// Send time of the first request of the current part.
     pub part_sent_ns: u64,
-    /// Timestamp set by the client; it is the same for all tries, so that they are one write.
+    /// Timestamp set by the client. It is the same for all attempts, so that they are one write.
     pub timestamp_us: i64,
-    /// Number of rows that the part has read.
+    /// Number of rows that the current part has read.
     rows: u64,
     pages: u32,
     empty_pages: u32,
-    /// Paging state of the page requested last; empty for the first page.
+    /// Paging state of the last requested page. It is empty for the first page.
     pub paging_state: Vec<u8>,
-    /// Number of retries of the whole operation.
+    /// Number of retries that the whole operation has used.
     pub retries: u8,
-    /// True if there was more than one try.
+    /// True if there was more than one attempt.
     pub is_repeated: bool,
-    /// Slot of the other waiting try, or [`NONE`].
+    /// Slot of the other waiting attempt, or [`NONE`].
     pub twin: u16,
-    /// True if this try is the speculative one.
+    /// True if this attempt is the speculative one.
     pub speculative: bool,
     /// Statement that is being prepared again.
     pub preparing: u16,
     /// Number of tables that the request writes. The server counts the request once for each table.
     pub tables: u8,
-    /// Number of statements of the request.
+    /// Number of statements in the request.
     pub statements: u16,
 }
 
@@ -74,7 +74,7 @@ impl Default for OperationState {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StartTimes {
     pub intended_ns: u64,
-    /// Send time; `None` if nothing of it was sent.
+    /// Send time of the first request. `None` if no request was sent.
     pub sent_ns: Option<u64>,
     pub part_due_ns: u64,
     part_sent_ns: u64,
@@ -91,20 +91,20 @@ impl StartTimes {
         }
     }
 
-    /// Returns the send time of the part; `None` if nothing of the operation was sent.
+    /// Returns the send time of the part. `None` if no request of the operation was sent.
     pub fn part_sent_ns(&self) -> Option<u64> {
         self.sent_ns.map(|_| self.part_sent_ns)
     }
 }
 
-/// Continuation after a page.
+/// Continuation of an operation after a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// None: this was the last page, or the last page that the operation needs.
+    /// The operation ends. This was the last page, or the last page that the operation requests.
     Last,
-    /// The next page, from [`OperationState::paging_state`].
+    /// The operation reads the next page, which begins at [`OperationState::paging_state`].
     Next,
-    /// An error, because the pages would never end.
+    /// The operation fails, because the pages would never end.
     Endless(Endless),
 }
 
@@ -120,7 +120,8 @@ pub(crate) enum Endless {
 }
 
 impl OperationState {
-    /// Creates a course whose first paging state of usual length needs no allocation.
+    /// Creates a state in which the first paging state of ordinary length does not require an
+    /// allocation.
     pub fn with_room(has_pages: bool) -> OperationState {
         let bytes = if has_pages {
             PAGING_STATE_BYTES_USUAL
@@ -133,7 +134,7 @@ impl OperationState {
         }
     }
 
-    /// Copies another course into the memory of this one.
+    /// Copies another state into the memory of this one.
     pub fn copy_from(&mut self, other: &OperationState) {
         let mut paging_state = std::mem::take(&mut self.paging_state);
         paging_state.clear();
@@ -158,7 +159,7 @@ impl OperationState {
         };
     }
 
-    /// Begins the part that follows an answered statement. It is due now, and sent at once.
+    /// Begins the part that follows an answered statement. The part is due now and sent at once.
     pub fn begin_part(&mut self, now_ns: u64) {
         self.part_due_ns = now_ns;
         self.part_sent_ns = now_ns;
@@ -168,7 +169,7 @@ impl OperationState {
         self.paging_state.clear();
     }
 
-    /// Returns the start times of the operation, which was due at `intended_ns`.
+    /// Returns the start times of the operation, given that it was due at `intended_ns`.
     pub fn begun(&self, intended_ns: u64) -> StartTimes {
         StartTimes {
             intended_ns,
@@ -178,12 +179,12 @@ impl OperationState {
         }
     }
 
-    /// Returns the number of rows that the part has read up to now.
+    /// Returns the number of rows that the current part has read so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Records a page of `rows_count` rows; `next` is the paging state of the next page.
+    /// Records a page of `rows_count` rows. `next` is the paging state of the next page.
     pub fn turn(&mut self, rows_count: u64, next: Option<&[u8]>, pages_max: u32) -> Turn {
         self.rows += rows_count;
         self.pages += 1;
@@ -234,8 +235,8 @@ mod tests {
         assert_eq!((course.rows(), course.paging_state.len()), (0, 0));
     }
 
-    /// A server or proxy that repeated the same paging state kept the client of another tool busy
-    /// forever.
+    /// The client of another tool looped forever when a server or proxy repeated the same paging
+    /// state.
     #[test]
     fn pages_that_go_round_in_circles_or_never_end_are_an_error() {
         let endless = |turn: Turn| matches!(turn, Turn::Endless(_));

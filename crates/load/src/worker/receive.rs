@@ -1,4 +1,4 @@
-//! Receives responses: finds and ends the operation of each response.
+//! Receives responses, and ends the operation to which each response belongs.
 
 use super::Worker;
 use crate::answer::{Answer, Nonsense, Reading};
@@ -15,8 +15,8 @@ use measure::{KindCount, Outcome, clock};
 use std::fmt::Display;
 use workload::Operation;
 
-/// Time after the stop during which slow verifications continue. The reads then under way are few,
-/// and the stop waits for them.
+/// Time after the stop during which slow verifications continue, in ns. Only a few reads are still
+/// in flight then, and the stop waits for them.
 const JUDGES_AFTER_STOP_NS: u64 = 100 * clock::MILLISECOND_NS;
 
 /// Reason why a connection is unusable.
@@ -39,8 +39,8 @@ enum Broken {
 
 impl<W: World> Worker<W> {
     pub(super) fn receive(&mut self, index: u16, now_ns: u64) {
-        // The worker moves the contents out, so that it can read responses and record them at the
-        // same time.
+        // The connection is moved out of the worker, so that the worker can read responses and
+        // record them at the same time.
         let Some(mut connection) = self.connections[usize::from(index)].take() else {
             return;
         };
@@ -53,8 +53,8 @@ impl<W: World> Worker<W> {
                     self.sockets.arrived_ns =
                         connection.arrived_ns().map_or(now_ns, |ns| ns.min(now_ns));
                     self.recorder.heard(self.sockets.arrived_ns);
-                    // A short read has emptied the socket. Only TLS and segments may still hold
-                    // data.
+                    // A read that did not fill the buffer has emptied the socket. Only TLS and
+                    // segments may still contain data.
                     let more = connection.may_have_more();
                     let read = self.read_answers(&mut connection, index, now_ns, &mut plain);
                     if read.is_err() || !more {
@@ -149,7 +149,8 @@ impl<W: World> Worker<W> {
         self.facts.statements[usize::from(slot.operation.statement)].body_bytes_max
     }
 
-    /// Refuses a large response from its header if it exceeds the possible size for its request.
+    /// Refuses a large response as soon as its header has arrived, if it exceeds the maximum size
+    /// for its request.
     #[cold]
     fn check_awaited(&mut self, header: &Header, index: u16) -> Result<(), Broken> {
         let slot = self.in_flight.get(header.stream, index).copied();
@@ -173,11 +174,12 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Compares the read rows with the values that the seed prescribes, and with the ledgers if
-    /// there are any.
+    /// Compares the read rows with the values that the seed prescribes, and with the ledgers, if
+    /// they are available.
     pub(super) fn judge(&mut self, operation: Operation, rows: &RawRows<'_>) {
         let (control, world) = (&self.control, &self.world);
-        // Whole partitions of thousands of rows take a while, and many reads may be in progress.
+        // The check of a whole partition of thousands of rows takes a while, and many reads may be
+        // in progress. Therefore the check is given up some time after the stop.
         let gives_up = || world.now_ns() > control.stop_ns().saturating_add(JUDGES_AFTER_STOP_NS);
         let check = self.generator.check_until(operation, rows, gives_up);
         let said = ReadValue {
@@ -206,9 +208,9 @@ impl<W: World> Worker<W> {
         self.succeed(id, slot, slot.sent_ns, now_ns);
     }
 
-    /// Ends the operation of `slot` with success; its first request was sent at `sent_ns`. Its
-    /// latency ends when its response arrived. The next operation of a closed loop is due only now:
-    /// a delay in the client's reading is not a latency of the target.
+    /// Ends the operation of `slot` with success. Its first request was sent at `sent_ns`. Its
+    /// latency ends at the arrival of the response. In a closed loop, the next operation is due
+    /// only now, because a delay in the client's reading is not a latency of the target.
     #[inline]
     pub(super) fn succeed(&mut self, id: u16, slot: &Slot, sent_ns: u64, now_ns: u64) {
         self.in_flight.release(id);
@@ -222,7 +224,7 @@ impl<W: World> Worker<W> {
         self.source.freed(now_ns);
     }
 
-    /// Ends the operation of `slot`, which has finally failed.
+    /// Ends the operation of `slot` after the final failure.
     #[cold]
     pub(super) fn note_failure(
         &mut self,

@@ -1,4 +1,5 @@
-//! Releases due operations: chooses a connection, encodes, sends.
+//! Releases due operations. For each operation, it chooses a connection, and encodes and sends the
+//! request.
 
 use super::multi_step::Unsendable;
 use super::{DueTimes, Worker};
@@ -9,19 +10,20 @@ use measure::{ClientCount, Outcome, clock};
 use std::fmt::Display;
 
 /// Maximum number of operations that are encoded between two clock readings and sent together. At
-/// about 100 ns each, a batch takes less than 10 µs. A larger batch would blur the send time and
-/// keep the server waiting.
+/// about 100 ns per operation, a batch takes less than 10 µs. A larger batch would make the send
+/// time inaccurate and delay the requests.
 const BATCH: u32 = 64;
-/// Duration above which a batch is too large, because its operations are costly to make.
+/// Duration above which a batch is too large, in ns. This happens if operations are costly to
+/// generate.
 const BATCH_MAX_NS: u64 = clock::MILLISECOND_NS;
-/// Longest time without a check for responses and the stop, except for a single operation that
-/// takes longer.
+/// Longest time without a check for responses and the stop, in ns. Only a single operation that
+/// takes longer may exceed it.
 const TURN_MAX_NS: u64 = 10 * clock::MILLISECOND_NS;
-/// If an operation is sent more than this time after it was due, it counts as late (rule V1).
+/// An operation that is sent later than this after its due time counts as late (rule V1), in ns.
 const LATE_NS: u64 = clock::MILLISECOND_NS;
 
 /// Number of operations that are encoded between two clock readings. It starts at one, and grows
-/// while operations are cheap to make.
+/// while operations are cheap to generate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
     operations: u32,
@@ -37,7 +39,7 @@ impl Batch {
         self.operations
     }
 
-    /// Adapts the size to the duration of the last batch, ns.
+    /// Adapts the size of the batch to the duration of the last batch, in ns.
     #[inline]
     fn took(&mut self, ns: u64) {
         self.operations = if ns > BATCH_MAX_NS {
@@ -72,14 +74,15 @@ impl<W: World> Worker<W> {
                 now_ns = self.world.now_ns();
                 self.batch.took(now_ns.saturating_sub(begun_ns));
             }
-            // The worker sends a batch that is still growing together with the following batches.
+            // A batch that is still growing is not sent alone, but together with the following
+            // batches.
             let is_full = unsent >= BATCH || self.batch.operations() == 1;
             if unsent > 0 && (is_full || !more) {
                 self.send_all(begun_ns);
                 self.release_next_ns = woken_ns + self.release_quantum_ns;
                 unsent = 0;
             }
-            // The other steps of the loop need their turn, especially the check for the stop.
+            // The other steps of the loop must also be executed, especially the check for the stop.
             if !more || (unsent == 0 && now_ns.saturating_sub(woken_ns) > TURN_MAX_NS) {
                 return;
             }
@@ -127,14 +130,14 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// Sends the first request of the most recent operation, which has a course.
+    /// Sends the first request of the most recent operation, which has an operation state.
     fn begin_special(&mut self, id: u16, due_ns: u64, now_ns: u64) -> Result<(), Unsendable> {
         let timestamp_us = self.timestamps.next_us(now_ns);
         self.courses[usize::from(id)].begin(due_ns, now_ns, timestamp_us);
         self.send_special(id)
     }
 
-    /// Ends the operation in slot `id` unsent, because no frame can hold it.
+    /// Ends the operation in slot `id` without sending it, because it does not fit in any frame.
     #[cold]
     fn refuse(&mut self, id: u16, now_ns: u64, why: &impl Display) -> bool {
         let slot = *self.in_flight.slot(id);
@@ -142,8 +145,8 @@ impl<W: World> Worker<W> {
         self.recorder.part.client.counts[ClientCount::Dropped] += 1;
         self.note_failure(id, &slot, Outcome::ClientRefused, now_ns, why);
         self.advance();
-        // Only one per turn: in a closed loop, the next one is due at once, and may also be
-        // refused.
+        // Only one operation is refused per iteration. In a closed loop, the next operation is due
+        // at once, and may also be refused.
         false
     }
 
@@ -165,7 +168,8 @@ impl<W: World> Worker<W> {
 
     #[inline]
     fn note_lag(&mut self, due_ns: u64, now_ns: u64) {
-        // Only operations of the window count. Until the window is known, all operations count.
+        // Only operations of the window count. Until the start of the window is known, all
+        // operations count.
         let is_carried_over = self.recorder.is_early(due_ns) && !self.recorder.is_early(now_ns);
         if is_carried_over {
             return;
@@ -181,8 +185,9 @@ impl<W: World> Worker<W> {
         client.counts[ClientCount::Late] += u64::from(lag_ns > LATE_NS);
     }
 
-    /// Returns the connection for the most recent operation: to a node that owns it if one is open,
-    /// otherwise to any node. `None` if no connection is open, or none has room.
+    /// Returns the connection for the most recent operation. It leads to a node that owns the
+    /// operation's token if such a connection is open, and otherwise to any node. `None` if no
+    /// connection is open, or if all are full.
     #[inline]
     fn pick(&mut self) -> Option<u16> {
         let count = self.connections.len();
@@ -220,7 +225,7 @@ impl<W: World> Worker<W> {
             .is_some_and(|c| c.has_room(self.frame_bytes_max))
     }
 
-    /// Gives up an operation that has waited longer than its timeout without any open connection.
+    /// Ends an operation that has waited longer than its timeout while no connection was open.
     #[cold]
     fn drop_if_hopeless(&mut self, kind: u8, due_ns: u64, now_ns: u64) -> bool {
         let timeout_ns = self.facts.kinds[usize::from(kind)].timeout_ns;
@@ -236,8 +241,9 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// Frees streams when all are in use. If most of them belong to operations that timed out,
-    /// their connection is unusable. The worker closes it, which frees them, and reopens it.
+    /// Frees streams if all are in use. If most streams belong to operations that timed out on one
+    /// connection, this connection is unusable. The worker then closes it, which frees its streams,
+    /// and reopens it.
     #[cold]
     pub(super) fn unblock(&mut self, now_ns: u64) {
         if self.in_flight.has_room() || self.in_flight.orphans_count() == 0 {
@@ -253,7 +259,7 @@ impl<W: World> Worker<W> {
         self.lose(worst.unwrap_or(0) as u16, now_ns, &text);
     }
 
-    /// Sends the requests that were encoded outside of the release of due operations.
+    /// Sends requests that were encoded in other steps than the release of due operations.
     #[inline]
     pub(super) fn send_rest(&mut self, now_ns: u64) {
         if std::mem::take(&mut self.sockets.unsent) {

@@ -1,9 +1,9 @@
-//! Handles more than one try of an operation: after a failed one (retries), or in parallel with an
-//! unanswered one (speculation).
+//! Handles operations with more than one attempt. A further attempt is sent after a failed one
+//! (retries), or in parallel with an unanswered one (speculation).
 //!
-//! Invariants: an operation has at most `1 + retries` successive tries. At most two wait at a time,
-//! and each then refers to the other. The first response ends the operation, and the result of the
-//! other try does not count.
+//! Invariants: an operation has at most `1 + retries` successive attempts. At most two wait at a
+//! time, and each then refers to the other. The first response ends the operation, and the result
+//! of the other attempt does not count.
 
 use super::Worker;
 use super::operation_state::OperationState;
@@ -14,12 +14,12 @@ use measure::{KindCount, Outcome};
 use std::fmt::Display;
 use workload::Operation;
 
-/// Failed try that will be retried.
+/// Failed attempt that will be retried.
 pub(crate) struct Again {
     operation: Operation,
     class: u8,
     intended_ns: u64,
-    /// Connection of the failed try. The worker prefers any other connection.
+    /// Connection of the failed attempt. The worker prefers any other connection.
     avoid: u16,
     failed_ns: u64,
     outcome: Outcome,
@@ -33,8 +33,8 @@ impl<W: World> Worker<W> {
         self.in_flight.waiting_count() - self.twins_count + self.again.len() as u32
     }
 
-    /// Handles the failed try of `slot`, whose slot has been freed or orphaned. Its operation ends
-    /// unless another try waits or may follow.
+    /// Handles the failed attempt of `slot`, which has already been freed or orphaned. The
+    /// operation ends unless another of its attempts waits or may follow.
     pub(super) fn fail_try(
         &mut self,
         id: u16,
@@ -52,7 +52,7 @@ impl<W: World> Worker<W> {
         self.note_first(outcome, node, message);
     }
 
-    /// Returns true if the operation continues without the try in slot `id`.
+    /// Returns true if the operation continues after the attempt in slot `id` has failed.
     fn outlives(&mut self, id: u16, slot: &Slot, outcome: Outcome, now_ns: u64) -> bool {
         let twin = std::mem::replace(&mut self.courses[usize::from(id)].twin, NONE);
         if twin != NONE {
@@ -126,7 +126,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// If no connection is open, ends the operation of the oldest failed try after its timeout.
+    /// If no connection is open, ends the operation of the oldest failed attempt after its timeout.
+    /// Returns true if it has ended an operation.
     fn give_up(&mut self, now_ns: u64) -> bool {
         let Some(again) = self.again.front() else {
             return false;
@@ -135,8 +136,8 @@ impl<W: World> Worker<W> {
         now_ns.saturating_sub(again.failed_ns) >= timeout_ns && self.end_failed(now_ns)
     }
 
-    /// Ends the operation of the oldest failed try without a retry. Returns false if there is no
-    /// such try.
+    /// Ends the operation of the oldest failed attempt without a retry. Returns false if there is
+    /// no failed attempt.
     pub(super) fn end_failed(&mut self, now_ns: u64) -> bool {
         let Some(again) = self.again.pop_front() else {
             return false;
@@ -148,7 +149,8 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// The try in slot `id` has waited too long: sends a second try in parallel, if allowed.
+    /// Sends a second attempt in parallel if this is permitted, because the attempt in slot `id`
+    /// has waited too long.
     pub(super) fn speculate(&mut self, id: u16, now_ns: u64) {
         let slot = *self.in_flight.slot(id);
         let course = &self.courses[usize::from(id)];
@@ -156,7 +158,7 @@ impl<W: World> Worker<W> {
         if slot.is_plain() || !is_free || !self.is_idempotent(slot.operation) {
             return;
         }
-        // Second tries never take the streams of upcoming operations.
+        // Second attempts never use the streams that upcoming operations need.
         let to_come = self.in_flight_max.saturating_sub(self.operations_count());
         if self.in_flight.free_count() <= to_come as usize {
             return;
@@ -180,7 +182,7 @@ impl<W: World> Worker<W> {
         self.send_other(twin, now_ns);
     }
 
-    /// Encodes a further try. The generator is set to its operation.
+    /// Encodes a further attempt. The generator must be set to its operation.
     fn send_other(&mut self, id: u16, now_ns: u64) {
         self.sockets.unsent = true;
         if let Err(why) = self.send_special(id) {
@@ -190,8 +192,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns a connection other than `avoid` for the operation to which the generator is set: to
-    /// the next replica, otherwise to any other node, otherwise to the same node.
+    /// Returns a connection other than `avoid` for the operation to which the generator is set. It
+    /// prefers the next replica, then any other node, then the same node.
     fn pick_other(&mut self, avoid: u16) -> Option<u16> {
         let per_node = self.connections_per_node;
         let nodes = self.connections.len() / per_node;

@@ -22,8 +22,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns the operation's statement that the server has forgotten: the one with this id, if
-    /// the client prepared it.
+    /// Returns the statement that the server has forgotten. It is the operation's statement with
+    /// this id, provided that the client has prepared it.
     #[cold]
     pub(super) fn forgotten(&mut self, slot: &Slot, id: &[u8]) -> Option<u16> {
         let statement = slot.operation.statement;
@@ -36,7 +36,8 @@ impl<W: World> Worker<W> {
         let others = (0..entries).map(|entry| self.generator.entry_statement(entry));
         let mut known = [statement].into_iter().chain(others);
         let named = known.find(|index| template(*index) == Some(id));
-        // A proxy may answer with its own id. With a single statement, the case is clear.
+        // A proxy may answer with another id. With a single statement, the forgotten statement is
+        // known anyway.
         let is_only = entries == 0 && template(statement).is_some();
         named.or(is_only.then_some(statement))
     }
@@ -62,7 +63,7 @@ impl<W: World> Worker<W> {
     }
 
     /// Stores the id under which a statement was prepared again. The id is a digest of the
-    /// statement, so a node rarely reports a different one.
+    /// statement, so it rarely changes.
     #[cold]
     pub(super) fn learn(&mut self, id: u16, slot: &Slot, prepared: StatementId<'_>) {
         let index = self.prepared_again(id, slot);
@@ -109,7 +110,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Handles the end of a connection: fails the operations that waited on it, and reopens it.
+    /// Handles the end of a connection. The operations that waited on it fail, and it is reopened.
     #[cold]
     pub(super) fn lose(&mut self, index: u16, now_ns: u64, reason: &impl Display) {
         if self.close(index, now_ns, reason) {
@@ -127,8 +128,8 @@ impl<W: World> Worker<W> {
         while self.end_failed(now_ns) {}
     }
 
-    /// Closes a connection and fails the operations that waited on it. Returns false if it was not
-    /// open.
+    /// Closes a connection. The operations that waited on it fail. Returns false if the connection
+    /// was not open.
     fn close(&mut self, index: u16, now_ns: u64, reason: &impl Display) -> bool {
         let Some(connection) = self.connections[usize::from(index)].take() else {
             return false;
@@ -159,7 +160,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Takes over a link as connection number `index`.
+    /// Uses a link as connection number `index`.
     pub fn adopt(&mut self, index: u16, link: Link<W::Stream>) -> io::Result<()> {
         self.world.watch(&link.stream, index, Watch::First)?;
         let Some(memory) = self.memory.pop() else {

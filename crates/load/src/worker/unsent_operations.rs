@@ -1,28 +1,28 @@
 //! Records operations that were due before the stop and will never be sent, with the lower bound of
 //! their latency.
 //!
-//! A rate above the target's capacity can leave a huge number of them: 10^10 in ten seconds at the
-//! highest rate. Only the generator can determine their kinds, and for a limited time the worker
-//! calls it for each operation. It counts the rest in groups that a histogram cannot distinguish,
-//! with the same mix of kinds as before.
+//! A rate above the target's capacity can leave a huge number of such operations: 10^10 in ten
+//! seconds at the highest rate. Only the generator can determine their kinds. For a limited time,
+//! the worker calls the generator for each operation. The worker counts the rest in groups that a
+//! histogram cannot distinguish, with the same mix of kinds as before.
 //!
-//! Invariant: every operation that was due in the window and not sent is counted, in one kind, and
-//! never with more than its waiting time.
+//! Invariant: every operation that was due in the window and not sent is counted once, in one kind,
+//! and never with more than its waiting time.
 
 use super::{DueTimes, Worker};
 use crate::statement_facts::KINDS_MAX;
 use crate::worker_io::World;
 use measure::{Histogram, clock};
 
-/// Time limit for asking the generator for the kinds of unsent operations.
+/// Time limit for generating unsent operations to determine their kinds, in ns.
 const KINDS_ASKED_NS: u64 = 100 * clock::MILLISECOND_NS;
 
-/// Counts of operations by kind, which are used to distribute further operations in the same
-/// proportions.
+/// Number of operations of each kind, which determines the proportions in which further operations
+/// are distributed.
 struct Mix {
     seen: [u64; KINDS_MAX],
     total: u64,
-    /// Undistributed remainder of each kind, in parts of `total`.
+    /// Remainder of each kind that has not been distributed yet, in fractions of `total`.
     owed: [u128; KINDS_MAX],
     left: u64,
 }
@@ -42,8 +42,8 @@ impl Mix {
         self.total += 1;
     }
 
-    /// Distributes `count` further operations and earlier remainders over the kinds. Fractions of
-    /// an operation remain for later.
+    /// Distributes `count` further operations and the earlier remainders over the kinds. Fractions
+    /// of an operation remain for the next call.
     fn share_out(&mut self, count: u64) -> [u64; KINDS_MAX] {
         let total = u128::from(self.total.max(1));
         let mut given = [0; KINDS_MAX];
@@ -92,7 +92,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Does the same for the operations whose kinds are unknown.
+    /// Records the unsent operations whose kinds are unknown.
     fn leave_rest_unsent(&mut self, now_ns: u64, stop_ns: u64, number: u64, mut mix: Mix) {
         let mut left = (self.number_end - number).div_ceil(self.number_step);
         let window_from_ns = self.recorder.window_from_ns();

@@ -1,4 +1,4 @@
-//! Tests of several tries: timeouts per kind, retries, speculation.
+//! Tests operations with several attempts: timeouts per kind, retries and speculation.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Asked, Does, Server};
@@ -26,7 +26,7 @@ fn writes(policy: Policy, idempotent: bool) -> Program {
     program(vec![kind("write", policy)], vec![insert], &[0])
 }
 
-/// Returns the numbers of successes, failures and further tries.
+/// Returns the numbers of successes, failures and further attempts.
 fn counts(kind: &KindInterval) -> [u64; 3] {
     let ok = kind.outcomes.get(Outcome::Ok);
     [ok, kind.outcomes.errors(), kind.counts[KindCount::Retries]]
@@ -52,7 +52,8 @@ fn each_kind_has_its_own_time_out() {
     assert!(shortest(1) >= 89 * ms && longest(1) >= shortest(1));
 }
 
-/// A trial failed because of 31 timeouts of 15,000 rows that could have been written again.
+/// A trial once failed because of 31 timeouts of 15,000 rows, although these rows could have been
+/// written again.
 #[test]
 fn a_run_may_request_retries_but_nothing_is_executed_twice() {
     for (idempotent, expected) in [(true, [6, 0, 6]), (false, [0, 6, 0])] {
@@ -66,7 +67,7 @@ fn a_run_may_request_retries_but_nothing_is_executed_twice() {
     }
 }
 
-/// `retries=0` once meant "never run" in another tool.
+/// In another tool, `retries=0` once meant that operations were never executed.
 #[test]
 fn an_operation_has_one_try_and_as_many_more_as_retries() {
     for n in [0u8, 1, 3] {
@@ -155,7 +156,7 @@ fn after_a_time_out_and_a_lost_connection_there_is_another_try() {
     for ends in [true, false] {
         let bad = Server::start(move |_| if ends { Does::Closes } else { Does::Nothing });
         let good = Server::start(|_| Does::Acknowledges);
-        // A busy machine may keep the good node from answering in time, too.
+        // On a busy machine, even the good node may not answer in time.
         let policy = Policy {
             timeout: Some(Duration::from_millis(150)),
             ..retries(6)
@@ -189,7 +190,8 @@ fn speculative() -> Policy {
 
 #[test]
 fn the_first_answer_of_two_tries_wins_and_the_other_is_ignored() {
-    // Half of the operations begin at the node that answers late: after the other one has.
+    // Half of the operations begin at the late node. It answers only after the other node has
+    // answered.
     let late = Server::start(|_| Does::AcknowledgesAfter(Duration::from_millis(300)));
     let quick = Server::start(|_| Does::Acknowledges);
     let ran = run(&config(&[&late, &quick], writes(speculative(), true), 24));
@@ -199,14 +201,16 @@ fn the_first_answer_of_two_tries_wins_and_the_other_is_ignored() {
         (write.latency.count(), ran.summary.operations_ended),
         (24, 24)
     );
-    // Half began at the late node, and had their other try at the quick one.
+    // Half of the operations began at the late node, and had their second attempt at the quick
+    // node.
     assert!(
         write.counts[KindCount::SpeculationsWon] > 0
             && write.counts[KindCount::SpeculationsWon] <= write.counts[KindCount::Speculations]
     );
     assert_eq!(quick.requests().len(), 24);
     assert_eq!(write.extra_uncertain, write.counts[KindCount::Speculations]);
-    // Operations that waited at the late node were done elsewhere before its response.
+    // Operations that waited for the late node were completed by the other node before the late
+    // response.
     let longest = write.latency.quantile_ns(1.0);
     assert!(longest >= 10 * clock::MILLISECOND_NS);
 }
@@ -226,7 +230,7 @@ fn an_error_of_one_try_leaves_the_other_one_waiting() {
         outcomes.get(Outcome::ServerError),
     );
     assert_eq!((timeouts + failures, ran.summary.operations_ended), (8, 8));
-    // Operations begun at the silent node do not end with the error of the other try.
+    // Operations that began at the silent node do not end with the error of the second attempt.
     assert_eq!(timeouts, silent.requests().len() as u64);
     assert_eq!(ran.kinds[0].counts[KindCount::SpeculationsWon], 0);
 }
@@ -238,7 +242,7 @@ fn an_operation_that_is_not_idempotent_is_not_sent_twice() {
     let nodes = [&servers[0], &servers[1]];
     let ran = run(&config(&nodes, writes(speculative(), false), 8));
     assert_eq!(ran.kinds[0].counts[KindCount::Speculations], 0);
-    // A single connection has no alternative.
+    // With a single connection, there is no other connection for a second attempt.
     let one = run(&config(&nodes[..1], writes(speculative(), true), 4));
     assert_eq!(one.kinds[0].counts[KindCount::Speculations], 0);
     assert_eq!(counts(&one.kinds[0]), [4, 0, 0]);

@@ -1,4 +1,4 @@
-//! Tests of operations that are more than one prepared statement and one response.
+//! Tests operations that consist of more than one prepared statement and one response.
 
 use crate::program::{Script, batches, kind, program, statement};
 use crate::server::{Asked, Does, Server};
@@ -50,7 +50,7 @@ fn statements_of_an_operation_form_one_batch_of_the_given_kind() {
     }
 }
 
-/// Cassandra counts a batch once for each of its tables, regardless of its number of statements.
+/// Cassandra counts a batch once for each of its tables, regardless of the number of statements.
 #[test]
 fn a_batch_is_expected_in_server_counts_once_for_each_table() {
     let other = "INSERT INTO k.other (a, b) VALUES (?, ?)";
@@ -115,7 +115,7 @@ fn paged(pages_max: Option<u32>) -> workload::Program {
 
 #[test]
 fn an_operation_ends_with_its_last_page_and_counts_its_rows() {
-    // Three pages: two rows, none, one.
+    // The operation reads three pages with two rows, no row and one row.
     let behave = |asked: &Asked| match asked.paging_state.as_deref() {
         None => Does::Rows(2, Some(b"a".to_vec())),
         Some(b"a") => Does::Rows(0, Some(b"b".to_vec())),
@@ -172,7 +172,7 @@ fn pages_without_end_are_an_error_and_the_run_goes_on() {
     assert_eq!(stuck, 2, "the same paging state is asked for once");
 }
 
-/// Statements that were sent again, with a batch that was refused, are not counted twice.
+/// If a batch is refused and sent again, its statements are not counted twice.
 #[test]
 fn statements_of_a_batch_are_counted_once_when_it_succeeds() {
     let server = Server::start(|asked| match (asked.number, asked.before) {
@@ -203,7 +203,8 @@ fn statements_of_a_batch_are_counted_once_when_it_succeeds() {
     );
 }
 
-/// The whole operation has waited for the first part too; the unanswered part has not.
+/// The waiting time of the whole operation includes the first part, whereas that of the unanswered
+/// part does not.
 #[test]
 fn a_part_without_an_answer_waits_since_it_was_due_itself() {
     let ms = Duration::from_millis;
@@ -263,7 +264,8 @@ fn a_chain_is_counted_as_one_and_as_its_parts() {
     let failed = |kind: usize| ran.kinds[kind].outcomes.get(Outcome::Invalid);
     assert_eq!([failed(0), failed(1), failed(2)], [1, 0, 1]);
     assert_eq!(ran.kinds[0].counts[KindCount::Rows], 30);
-    // The kind is not a write: its successes count as reads, and all updates are extra writes.
+    // The kind is not a write. Its successes therefore count as reads, and all updates as extra
+    // writes.
     let answered = (ran.kinds[0].extra_reads + 29, ran.kinds[0].extra_writes);
     assert_eq!(answered, (30, 29));
     assert_eq!(ran.summary.operations_ended, 30);

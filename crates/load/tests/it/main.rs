@@ -1,5 +1,5 @@
-//! Tests of the engine against a server with scripted responses: batches, pages, parts, conditions,
-//! timeouts, retries, speculation and the ledger. One binary.
+//! Tests the engine against a server with scripted responses: batches, pages, parts, conditions,
+//! timeouts, retries, speculation and the ledger. All tests are in one binary.
 
 #![expect(
     clippy::unwrap_used,
@@ -22,7 +22,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{Program, Stage};
 
-/// A closed loop of 4 over `nodes`, one connection to each.
+/// Returns the configuration of a closed loop of 4 operations in flight, with one connection to
+/// each of `nodes`.
 fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Config {
     Config {
         program: Arc::new(program),
@@ -50,7 +51,7 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
     }
 }
 
-/// Results of a run: every kind over all intervals, the intervals, the summary.
+/// Results of a run: the totals of every kind over all intervals, the intervals, and the summary.
 struct Ran {
     kinds: Vec<KindInterval>,
     intervals: Vec<Interval>,

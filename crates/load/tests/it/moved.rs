@@ -1,4 +1,4 @@
-//! Tests of nodes that are started elsewhere during the load, as pods are.
+//! Tests nodes that are restarted at another address during the load, as happens with pods.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Asked, Does, Server};
@@ -19,7 +19,7 @@ fn tokens(token: i64) -> Value {
     Value::Set(vec![Value::Text(token.to_string())])
 }
 
-/// Response of a node with the token `own` that knows the address of the other node.
+/// Returns the response of a node that has the token `own` and knows the address of the other node.
 fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option<Does> {
     let set = || CqlType::Set(Box::new(CqlType::Text));
     if asked.cql[0].ends_with("system.local") {
@@ -42,8 +42,8 @@ fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option
     Some(Does::Says(columns, vec![row]))
 }
 
-/// A node has left, and a node of another cluster has its address. The load follows the node to its
-/// new address, and its requests count for that node.
+/// A node has moved, and a node of another cluster now has its old address. The load follows the
+/// node to its new address, and its requests count for that node.
 #[test]
 fn a_node_that_has_moved_is_followed_by_its_tokens() {
     let (at_first, at_last) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
@@ -53,7 +53,8 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
     at_first.set((stays.address, TOKENS[0])).unwrap();
     let is_gone = AtomicBool::new(false);
     let knows = Arc::clone(&at_first);
-    // After its first request, another node answers at its address: the node that stays.
+    // After the first request, the other node (the one that stays) answers at the first node's
+    // address.
     let goes = Server::start(move |asked| match tells(asked, TOKENS[0], &knows) {
         Some(says) => says,
         None if is_gone.swap(true, Ordering::Relaxed) => Does::Closes,

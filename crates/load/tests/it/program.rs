@@ -1,4 +1,4 @@
-//! Programs with scripted operations for the tests; the simulation of the worker uses them too.
+//! Programs with scripted operations for the tests. The simulation of the worker uses them too.
 
 use cql::Consistency;
 use cql::response::RawRows;
@@ -8,14 +8,15 @@ use workload::{
     Check, Kind, Operation, OperationEncoder, OperationSource, Policy, Program, Stage, Statement,
 };
 
-/// Operations whose values are their number, so that a server can identify them.
+/// Operations whose values are the operation's number, so that a server can identify each
+/// operation.
 #[derive(Clone, Debug)]
 pub struct Script {
     #[allow(dead_code, reason = "what only the simulation chooses by")]
     pub seed: u64,
     /// Statements with which operations begin.
     pub first: Vec<u16>,
-    /// Chooses the index in `first` of the statement with which operation n begins.
+    /// Returns the index in `first` of the statement with which operation n begins.
     pub choose: fn(&Script, u64) -> usize,
     /// Kind of each statement.
     pub kinds: Vec<u8>,
@@ -23,15 +24,16 @@ pub struct Script {
     pub values: Vec<u16>,
     /// Number of statements in an operation.
     pub entries: fn(&Script, &Operation) -> usize,
-    /// Statement of an entry of an operation; `None`: the operation's own.
+    /// Returns the statement of an entry of an operation. `None` means the statement of the
+    /// operation itself.
     pub entry: fn(usize) -> Option<u16>,
     pub token: fn(u64) -> Option<i64>,
-    /// Called for each operation that begins.
+    /// Function that is called for each operation that begins.
     pub begun: fn(Operation),
 }
 
 impl Script {
-    /// Creates single-statement operations that begin with the statements `first` in turn.
+    /// Creates single-statement operations. They begin with the statements of `first` in turn.
     pub fn new(statements: &[Statement], first: &[u16]) -> Script {
         Script {
             seed: 0,
@@ -134,13 +136,14 @@ pub fn kind(name: &str, policy: Policy) -> Kind {
     }
 }
 
-/// Returns a program whose single-statement operations begin with the statements `first` in turn.
+/// Returns a program of single-statement operations. They begin with the statements of `first` in
+/// turn.
 pub fn program(kinds: Vec<Kind>, statements: Vec<Statement>, first: &[u16]) -> Program {
     let script = Script::new(&statements, first);
     Program::from_source(kinds, statements, Arc::new(script))
 }
 
-/// As [`program`], with this number of entries per operation.
+/// Does the same as [`program`], with a given number of entries per operation.
 pub fn batches(
     kinds: Vec<Kind>,
     statements: Vec<Statement>,

@@ -1,4 +1,4 @@
-//! A server of one thread per connection that responds as a test specifies, and records its
+//! A server with one thread per connection. It responds as a test specifies, and records its
 //! requests. The id of a prepared statement is its text.
 
 use cql::frame::{HEADER_BYTES, Header};
@@ -13,26 +13,26 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Request as a test sees it.
+/// A request, as the behaviour of a test sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// `EXECUTE`, `QUERY` or `BATCH` with its kind.
+    /// Type of the request: `EXECUTE`, `QUERY`, or `BATCH` with the kind of batch.
     pub what: String,
     /// Text of the statement, or of all statements of a batch.
     pub cql: Vec<String>,
-    /// The first value as a number: the operation's number.
+    /// First value of the request as a number, which is the number of the operation.
     pub number: u64,
     pub stream: i16,
-    /// Number of earlier tries of the same request at this server.
+    /// Number of earlier attempts of the same request at this server.
     pub before: usize,
     pub paging_state: Option<Vec<u8>>,
     pub timestamp_us: Option<i64>,
 }
 
-/// Action of the server.
+/// Action of the server for a request.
 pub enum Does {
     Acknowledges,
-    /// Responds with this number of rows of one int, and the paging state of the next page.
+    /// Responds with this number of rows of one int, and with the paging state of the next page.
     Rows(usize, Option<Vec<u8>>),
     /// Responds with these columns and rows.
     Says(Vec<(&'static str, CqlType)>, Vec<Vec<Value>>),
@@ -42,10 +42,11 @@ pub enum Does {
     /// Fails with the error that it does not know the statement with this id.
     Forgets(String),
     Nothing,
-    /// Acknowledges after this delay; later requests wait too.
+    /// Acknowledges after this delay. Later requests on the connection wait too.
     AcknowledgesAfter(Duration),
     Closes,
-    /// Begins a response whose header announces this number of bytes, and sends only this many.
+    /// Begins a response whose header announces the first number of bytes, and sends only the
+    /// second number.
     Claims(u32, usize),
 }
 
@@ -56,10 +57,10 @@ pub struct Server {
     asked: Arc<Mutex<Log>>,
 }
 
-/// Identity of a request across tries: operation, first statement, number, page.
+/// Identity of a request across attempts: its type, first statement, number and page.
 type Tried = (String, String, u64, Option<Vec<u8>>);
 
-/// All requests, with the number of tries of each.
+/// All requests, and the number of attempts of each.
 #[derive(Default)]
 struct Log {
     asked: Vec<Asked>,
@@ -67,7 +68,7 @@ struct Log {
 }
 
 impl Log {
-    /// Records a request, and sets its number of earlier tries.
+    /// Records a request, and sets the number of its earlier attempts.
     fn note(&mut self, asked: &mut Asked) {
         let (what, cql) = (asked.what.clone(), asked.cql[0].clone());
         let request = (what, cql, asked.number, asked.paging_state.clone());
@@ -79,7 +80,7 @@ impl Log {
 }
 
 impl Server {
-    /// Listens on any port until the process ends.
+    /// Listens on any free port until the process ends.
     pub fn start(behaviour: impl Fn(&Asked) -> Does + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -94,13 +95,13 @@ impl Server {
         Server { address, asked }
     }
 
-    /// Returns every EXECUTE, QUERY and BATCH so far.
+    /// Returns every EXECUTE, QUERY and BATCH that has arrived so far.
     pub fn requests(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().asked.clone()
     }
 }
 
-/// Answers until the connection ends: all requests of one read, then one write.
+/// Answers until the connection ends. All requests of one read are answered with one write.
 fn serve(mut socket: TcpStream, log: &Mutex<Log>, behaviour: &Behaviour) {
     let mut input = Vec::new();
     let mut room = vec![0; 1 << 20];

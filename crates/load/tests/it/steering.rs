@@ -1,5 +1,5 @@
-//! Tests that load runs by itself: its caller can wait for any time, and can end the load at any
-//! time.
+//! Tests that the load runs independently of its caller. The caller can wait until any time, and
+//! can end the load at any time.
 
 use crate::config;
 use crate::program::{kind, program, statement};
@@ -12,7 +12,8 @@ use workload::Policy;
 
 const MS: u64 = 1_000_000;
 
-/// Load without an end, in intervals of an hour, so that none ends during a test.
+/// Returns the configuration of an endless load with intervals of an hour, so that no interval ends
+/// during a test.
 fn endless(server: &Server) -> Config {
     let insert = statement("INSERT INTO t (k) VALUES (?)", 0);
     let writes = program(vec![kind("write", Policy::default())], vec![insert], &[0]);
@@ -23,7 +24,7 @@ fn endless(server: &Server) -> Config {
     }
 }
 
-/// The caller's thread was held until an interval had ended, and could do nothing meanwhile.
+/// The caller's thread was once blocked until an interval had ended, and could not do other work.
 #[test]
 fn waiting_ends_when_its_time_has_come_and_the_load_goes_on() {
     let server = Server::start(|_| Does::Acknowledges);
@@ -52,8 +53,8 @@ fn a_stop_at_a_time_is_exact_whenever_it_is_heard() {
     load.end().unwrap();
 }
 
-/// A silent node delayed the end of a run by the client's timeout: nearly a minute while data was
-/// loaded.
+/// A silent node once delayed the end of a run by the client's timeout, which is nearly a minute
+/// while data is loaded.
 #[test]
 fn an_abandoned_run_does_not_wait_for_a_silent_servers_timeout() {
     let server = Server::start(|_| Does::Nothing);

@@ -1,4 +1,4 @@
-//! Mistakes that other load generators have made, each excluded by a test.
+//! Mistakes that other load generators have made. A test excludes each of them.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
@@ -38,8 +38,8 @@ fn stream_ids_are_never_negative_after_many_operations() {
     assert!(server.requests().iter().all(|asked| asked.stream >= 0));
 }
 
-/// The last interval of a run is shorter than a second; a division by a whole second shows a slower
-/// server.
+/// The last interval of a run is shorter than a second. If its operations were divided by a whole
+/// second, the server would appear slower.
 #[test]
 fn a_partial_interval_has_its_own_length() {
     let server = Server::start(|_| Does::Acknowledges);
@@ -55,8 +55,8 @@ fn a_partial_interval_has_its_own_length() {
     assert!(windows.clone().all(|pair| pair[0].end_ns == pair[1].start_ns));
 }
 
-/// Operations that became due during a stall are sent late, once, and their latency runs from when
-/// they were due. Nothing is added for them afterwards.
+/// Operations that became due during a stall are sent late, once, and their latency begins at their
+/// due time. No further values are added for them afterwards.
 #[test]
 fn operations_caught_up_after_a_stall_are_counted_once() {
     let server = Server::start(|asked| match asked.number {
@@ -94,7 +94,8 @@ fn the_errors_of_all_workers_are_added_up() {
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 1500);
 }
 
-/// A client that reserves the length in a header gives a hostile server 256 MiB per connection.
+/// If a client allocates the length that a header announces, a hostile server can make it allocate
+/// 256 MiB per connection.
 #[test]
 fn an_impossible_answer_is_refused_at_its_header() {
     let server = Server::start(|asked| match asked.before + asked.number as usize {

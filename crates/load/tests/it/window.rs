@@ -1,5 +1,5 @@
-//! Tests of the measured population: every operation that was due in the window, followed to its
-//! end or counted at a lower bound.
+//! Tests the measured population. Every operation that was due in the window is followed to its
+//! end, or counted with a lower bound.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
@@ -36,9 +36,9 @@ fn latencies(ran: &Ran) -> Times {
     latency
 }
 
-/// A server that paused 1.2 s just before the end was reported with a p99.9 of 244 ms. Operations
-/// that were due in the pause and waited for a free slot were never sent, and were in no
-/// percentile.
+/// A server that paused for 1.2 s just before the end was once reported with a p99.9 of 244 ms.
+/// Operations that were due in the pause and waited for a free slot were never sent, and were
+/// missing from all percentiles.
 #[test]
 fn operations_held_back_at_the_window_end_are_still_followed() {
     let server = Server::start(|asked| match asked.number {
@@ -54,7 +54,7 @@ fn operations_held_back_at_the_window_end_are_still_followed() {
     assert_eq!(write.early.outcomes.get(Outcome::Ok), 400);
     let times = latencies(&ran);
     assert_eq!((times.all().count(), times.censored().count()), (800, 0));
-    // Operation 1000 was due 100 ms before the end, and 199 more after it.
+    // Operation 1000 was due 100 ms before the end, and 199 more were due after it.
     assert!(times.all().count_above(1050 * MS) >= 200, "{times:?}");
     let p999_ns = times.quantile_ns(0.999);
     assert_eq!(
@@ -71,7 +71,7 @@ fn operations_held_back_at_the_window_end_are_still_followed() {
     );
 }
 
-/// The server never answers again: operations that wait for a free slot outlive the drain.
+/// The server stops answering, so operations still wait for a free slot when the drain ends.
 #[test]
 fn unsent_operations_count_with_the_time_that_they_waited() {
     let server = Server::start(|asked| match asked.number {
@@ -96,15 +96,16 @@ fn unsent_operations_count_with_the_time_that_they_waited() {
         timed_out,
         "of what was sent"
     );
-    // One timeout has been awaited since the send; unsent operations have waited for all of the
+    // One timeout has passed since the send, whereas unsent operations have waited for the whole
     // drain.
     assert!(times.censored().min_ns() >= 149 * MS, "{times:?}");
     assert!(times.quantile_ns(0.9).is_at_least());
     assert_eq!(ran.summary.next_operation, 200 - never_sent);
 }
 
-/// Two tenths of a second at the highest rate, of which almost nothing can be sent. The operations
-/// were recorded one by one, which took a second per hundred million of the rate.
+/// The load is two tenths of a second at the highest rate, of which almost no operation can be
+/// sent. Operations were once recorded one by one, which took a second per hundred million
+/// operations.
 #[test]
 fn at_the_highest_rate_every_operation_is_counted() {
     let server = Server::start(|_| Does::Nothing);
@@ -125,7 +126,7 @@ fn at_the_highest_rate_every_operation_is_counted() {
     assert_eq!(censored(0) + censored(1), 200_000_000);
     let share = censored(1) as f64 / 200e6;
     assert!((share - 0.25).abs() < 0.01, "{share} of them are scans");
-    // The last was due at the stop, and waited until the drain gave up sending.
+    // The last operation was due at the stop, and waited until the drain stopped sending.
     let waited = &ran.kinds[0].censored.latency;
     assert!(waited.min_ns() >= 49 * MS && waited.max_ns() >= 249 * MS);
 }
@@ -152,8 +153,8 @@ fn an_abandoned_run_sends_nothing_more() {
 }
 
 /// An operation lies before or after the window's start regardless of when the caller received the
-/// interval. A busy machine may sleep through a window of 150 ms; then it shows nothing, and the
-/// test tries another one.
+/// interval. A busy machine may sleep through a window of 150 ms. In that case the run shows
+/// nothing, and the test starts another run.
 #[test]
 fn a_window_that_begins_on_command_excludes_earlier_due_times() {
     let shows = |_| a_window_when_told() == (true, true);
@@ -163,7 +164,8 @@ fn a_window_that_begins_on_command_excludes_earlier_due_times() {
     );
 }
 
-/// Returns whether operations were in flight when the window began, and whether others ended in it.
+/// Returns two flags: whether operations were in flight when the window began, and whether other
+/// operations ended in the window.
 fn a_window_when_told() -> (bool, bool) {
     let server = Server::start(|_| Does::Acknowledges);
     let mut config = config(&[&server], writes(), 0);
@@ -190,7 +192,7 @@ fn a_window_when_told() -> (bool, bool) {
         if interval.end_ns <= from_ns {
             assert_eq!(kind.latency.count(), 0);
         } else {
-            // The four that were in flight when it began.
+            // The early operations are at most the four that were in flight when the window began.
             assert!(kind.early.latency.count() <= 4);
         }
         population += kind.latency.count();

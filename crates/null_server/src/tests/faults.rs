@@ -212,7 +212,8 @@ fn a_connection_may_end_while_answers_are_held_for_it() {
                 assert!(bad.is_closed());
             }
             drop(bad);
-            // Another connection uses its slot when its answers become due.
+            // Another connection uses the same slot when the answers of the first connection become
+            // due.
             let mut next = Client::new(&server);
             assert!(next.execute(&id).is_void());
             assert!(good.execute(&id).is_void());

@@ -1,11 +1,12 @@
-//! Tests requests of other tools' workloads: any table, any statement, batches, pages, texts.
+//! Tests requests of other tools' workloads, with any table, any statement, batches, pages and
+//! texts.
 
 use super::*;
 use cql::Consistency;
 use cql::request::{BatchEntry, BatchKind, BatchStatement};
 use target_spec::{NullSpec, Reads};
 
-/// Definitions in the form of profiles and workload files. None is refused.
+/// Definitions in the form of profiles and workload files. The server must accept all of them.
 const DEFINITIONS: [&str; 15] = [
     "CREATE KEYSPACE stresscql WITH replication = {'class': 'SimpleStrategy', \
      'replication_factor': 3};",
@@ -38,7 +39,7 @@ const DEFINITIONS: [&str; 15] = [
     "DROP INDEX IF EXISTS stresscql.ann",
 ];
 
-/// Statements with as many markers as question marks, on existing and missing tables.
+/// Statements on existing and missing tables. Each has as many markers as question marks.
 const STATEMENTS: [&str; 22] = [
     "INSERT INTO stresscql.insanity (name, choice, date, a, tup, vec, m) VALUES (?,?,?,?,?,?,?)",
     "UPDATE stresscql.insanity SET l = l + ?, s = s - ?, m[?] = ?, st = ? WHERE name = ? AND \
@@ -97,7 +98,7 @@ fn no_definition_and_no_statement_of_an_import_is_refused() {
                 timestamp_us: Some(1),
                 ..QueryParams::default()
             };
-            // Sent as text, and answered again from the stored answer.
+            // The statement is sent as text. The second answer comes from the stored effect.
             let answers = [
                 client.ask(|out| request::execute(out, 1, &prepared.id, &params)),
                 client.ask(|out| request::query(out, 1, cql, &params).unwrap()),
@@ -188,7 +189,7 @@ fn a_text_is_read_again_once_the_schema_has_changed() {
     client.query(CREATE_KEYSPACE);
     client.query(CREATE_TABLE);
     assert_eq!(client.query(cql).rows().0.len(), 6);
-    // There are more texts than are stored, and all are answered.
+    // The client sends more texts than the server stores, and all of them are answered.
     for n in 0..5_000 {
         let insert = format!("INSERT INTO k.readings (id) VALUES ({n})");
         assert!(client.query(&insert).is_void());

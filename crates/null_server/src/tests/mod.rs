@@ -1,5 +1,5 @@
-//! Tests the null target from the view of its clients: over plain sockets, with frames made by
-//! `cql`.
+//! Tests the null target from the view of its clients, over plain sockets, with frames that `cql`
+//! encodes.
 
 mod faults;
 mod imports;
@@ -21,17 +21,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::NullSpec;
 
-/// A client that implements only what these tests need.
+/// A client that implements only the functions that these tests need.
 struct Client {
     socket: TcpStream,
     compression: Option<Compression>,
 }
 
-/// An answer, with its header and its plain body.
+/// An answer, with its header and its uncompressed body.
 struct Answer {
     header: Header,
     body: Vec<u8>,
-    /// Length of the body on the wire.
+    /// Length of the body as received.
     wire_bytes: u32,
 }
 
@@ -58,7 +58,7 @@ impl Answer {
         }
     }
 
-    /// Returns column names, and the values of the rows as text.
+    /// Returns the names of the columns, and the values of the rows as text.
     fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let Response::Result(ResultBody::Rows(rows)) = self.parsed() else {
             panic!("no rows: {:?}", self.parsed());
@@ -78,7 +78,7 @@ impl Client {
     /// Connected, nothing sent.
     fn raw(server: &NullServer) -> Client {
         let socket = TcpStream::connect(server.address()).unwrap();
-        // A bug would cause a hang, which this turns into a failure.
+        // A bug could make a read wait forever. With this timeout, the test fails instead.
         socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         Client {
             socket,
@@ -144,8 +144,8 @@ impl Client {
         self.ask(|out| request::execute(out, 4, id, &QueryParams::default()))
     }
 
-    /// Executes `count` times on streams 0, 1, …, all sent together. Returns the answers in their
-    /// order of arrival.
+    /// Executes a statement `count` times on streams 0, 1, and so on, all sent together. Returns
+    /// the answers in the order of arrival.
     fn pipeline(&mut self, id: &[u8], count: i16) -> Vec<Answer> {
         self.send(|out| {
             for stream in 0..count {
@@ -158,7 +158,8 @@ impl Client {
     /// Returns true if the server has closed the connection, after reading its last bytes.
     fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
-        // A reset also counts, since the server may close while it has unread bytes of the client.
+        // A reset also counts, since the server may close the connection while there are unread
+        // bytes of the client.
         let ended = self.socket.read_to_end(&mut rest);
         ended.is_ok() || ended.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset)
     }

@@ -1,4 +1,4 @@
-//! Tests the handshake, frames in every state, and invalid bytes.
+//! Tests the handshake, frames in every state of a connection, and invalid bytes.
 
 use super::*;
 use target_spec::{NullSpec, Reads};
@@ -239,7 +239,7 @@ proptest! {
         let (mut engine, mut peer) = ready_engine();
         let cql = format!("{}{noise}", words.join(" "));
         for (opcode, parameters) in [(opcode::PREPARE, &[][..]), (opcode::QUERY, &[0, 1, 0])] {
-            // Written by hand, because cassay's own client sends only valid CQL.
+            // The frame is built by hand, because cassay's own client sends only valid CQL.
             let length = (4 + cql.len() + parameters.len()) as u32;
             let mut frame = vec![4, 0, 0, 1, opcode];
             frame.extend(length.to_be_bytes());
@@ -255,7 +255,7 @@ proptest! {
     }
 }
 
-/// Words of statements, with which random texts pass the check of the first word.
+/// Words of CQL statements. With these, random texts pass the check of the first word.
 const WORDS: [&str; 48] = [
     "SELECT",
     "INSERT INTO",
@@ -307,7 +307,7 @@ const WORDS: [&str; 48] = [
     "NOT EXISTS",
 ];
 
-/// Returns an engine without sockets, and a peer after its handshake.
+/// Returns an engine without sockets, and a peer that has completed the handshake.
 fn ready_engine() -> (Engine, Peer) {
     let address = ([127, 0, 0, 1], 9042).into();
     let shared = Arc::new(catalog::Shared::new(address));

@@ -1,4 +1,4 @@
-//! Tests bundles: their content is read back, and modified bundles are refused.
+//! Tests bundles. Their content must be read back, and modified bundles must be refused.
 
 use super::*;
 use crate::lock::PinnedFile;
@@ -26,14 +26,15 @@ fn list_of(files: &[PinnedFile], version: &str) -> String {
     serde_json::to_string(&list).unwrap()
 }
 
-/// Returns a tar of entries with types and names that an attacker may write.
+/// Returns a tar archive of entries with types and names that an attacker may use.
 fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());
     for (kind, name, text) in entries {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(*kind);
         header.set_size(text.len() as u64);
-        // The library refuses to write the names that this test needs.
+        // The library refuses to write the names that this test needs, so they are written
+        // directly.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();
         tar.append(&header, text.as_bytes()).unwrap();
@@ -41,7 +42,7 @@ fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
     tar.into_inner().unwrap()
 }
 
-/// Imports a tar of entries for a recipe of [`files`], and returns the whole error.
+/// Imports an archive of entries for a recipe of [`files`]. Returns the whole error.
 fn refused(entries: &[(EntryType, &str, &str)]) -> String {
     refused_bytes(&tar_of(entries))
 }

@@ -1,4 +1,4 @@
-//! Tests filling a folder: the sources, their order, and the final folder.
+//! Tests filling a folder: the sources, their order, and the resulting folder.
 
 use super::*;
 use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
@@ -20,7 +20,7 @@ fn served(second: ResponseBehaviour) -> RunningRepository {
     ])
 }
 
-/// Returns the settings of a machine with these files in its Maven cache.
+/// Returns the Maven settings of a machine whose Maven cache contains these files.
 fn maven(files: &[(&str, &str)]) -> (tempfile::TempDir, Settings) {
     let local = tempfile::tempdir().unwrap();
     std::fs::create_dir(local.path().join("g")).unwrap();
@@ -85,7 +85,8 @@ fn a_failed_fetch_continues_and_asks_only_for_missing_files() {
     let text = format!("{:#}", filled.unwrap_err());
     assert!(text.contains("b.jar answered with HTTP 503"), "{text}");
     assert!(!recipe.folder_in(cache.path()).exists());
-    // Chance determines if the other file has arrived when the first fails. Its bytes are kept.
+    // It is a matter of chance whether the other file has arrived when the first one fails. Its
+    // bytes are kept in any case.
     let good = served(ResponseBehaviour::Well);
     let before = left_over(cache.path(), &recipe);
     fill_from(&cache, &recipe, &settings, &good.address).0.unwrap();

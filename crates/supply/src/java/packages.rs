@@ -1,11 +1,11 @@
-//! Advice on installing a Java on this system, with one line for each distribution.
+//! Advice on installing Java on this system, with one line for each distribution.
 
 use foreign::FileKind;
 
 /// Placeholder for the major version in the texts below.
 const MAJOR: &str = "{MAJOR}";
 
-/// Names of distributions in `/etc/os-release`, and the installation command of each.
+/// Names of distributions in `/etc/os-release`, and the installation command for each.
 const PACKAGES: [(&[&str], &str); 5] = [
     (
         &["debian", "ubuntu"],
@@ -23,14 +23,15 @@ const PACKAGES: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// Command for macOS, which does not have this file.
+/// Installation command for macOS, which does not have `/etc/os-release`.
 const HOMEBREW: &str = "brew install openjdk@{MAJOR}";
 
-/// Source for every system. Newer releases of distributions no longer contain Java 17.
+/// A source for every system. It is needed because newer releases of distributions no longer
+/// contain Java 17.
 const ANYWHERE: &str =
     "Temurin {MAJOR} from https://adoptium.net, unpacked below /opt or set in JAVA_HOME";
 
-/// Returns advice on a missing Java of a major version.
+/// Returns advice for the case that a Java of a major version is missing.
 pub(super) fn hint(major: u32) -> String {
     let texts = ["/etc/os-release", "/usr/lib/os-release"];
     let release = texts.iter().find_map(|path| foreign::text(FileKind::System, path).ok());
@@ -46,7 +47,7 @@ pub(super) fn hint(major: u32) -> String {
 }
 
 /// Returns the installation command for the distribution in an `os-release`. It looks for the name
-/// of the distribution, then for the names of the distributions from which it is derived.
+/// of the distribution, and then for the names of the distributions on which it is based.
 fn command_of(release: &str) -> Option<&'static str> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
@@ -55,7 +56,7 @@ fn command_of(release: &str) -> Option<&'static str> {
     let (own, like) = (value("ID"), value("ID_LIKE"));
     let mut names = std::iter::once(own.as_str()).chain(like.split_whitespace());
     names.find_map(|name| {
-        // Names of openSUSE have a second word: opensuse-leap, opensuse-tumbleweed.
+        // The names of openSUSE consist of two words: opensuse-leap, opensuse-tumbleweed.
         let begin = name.split('-').next().unwrap_or_default();
         let row = PACKAGES.iter().find(|(names, _)| names.contains(&begin));
         row.map(|(_, command)| *command)

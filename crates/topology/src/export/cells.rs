@@ -1,4 +1,5 @@
-//! Parts of an instance from the view of a guest: vCPUs, host nodes and memory of each NUMA cell.
+//! The NUMA cells of an instance, as its guest sees them: vCPUs, host nodes and memory of each
+//! cell.
 
 use crate::cpuset::CpuSet;
 use crate::plan::Instance;
@@ -7,11 +8,11 @@ use crate::plan::Instance;
 pub struct GuestCell {
     /// First vCPU.
     pub first: u32,
-    /// Number of vCPUs, at least one.
+    /// Number of vCPUs of the cell, at least one.
     pub count: u32,
-    /// OS numbers of the host's nodes that provide its memory.
+    /// OS numbers of the host's nodes that provide the cell's memory.
     pub nodes: CpuSet,
-    /// Memory in units of the format.
+    /// Amount of memory, in units of the format.
     pub units: u64,
 }
 
@@ -20,8 +21,8 @@ pub fn cpus(instance: &Instance) -> CpuSet {
     instance.cpus.iter().copied().collect()
 }
 
-/// Returns the nodes that provide an instance's memory. If no memory is known, returns the nodes of
-/// its CPUs.
+/// Returns the nodes that provide an instance's memory. If the memory is not known, returns the
+/// nodes of the instance's CPUs.
 pub fn memory_nodes(instance: &Instance) -> CpuSet {
     if instance.memory.is_empty() {
         instance.nodes.iter().copied().collect()
@@ -30,8 +31,8 @@ pub fn memory_nodes(instance: &Instance) -> CpuSet {
     }
 }
 
-/// Returns the cells of a guest with virtual nodes of these sizes. Their memory adds up to the
-/// memory of the instance in whole units.
+/// Returns the cells of a guest whose virtual nodes have these sizes. The memory of the cells adds
+/// up to the memory of the instance, in whole units.
 pub fn guest_cells(instance: &Instance, vnuma: &[u32], unit_bytes: u64) -> Vec<GuestCell> {
     let all = instance.memory_bytes.unwrap_or(0) / unit_bytes;
     let vcpus = vnuma.iter().map(|&count| u64::from(count)).sum::<u64>();

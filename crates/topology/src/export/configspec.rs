@@ -1,9 +1,9 @@
-//! Writes a VirtualMachineConfigSpec of the vSphere API in its JSON form, where an object names its
-//! type.
+//! Writes a VirtualMachineConfigSpec of the vSphere API in its JSON form, in which an object names
+//! its type.
 //!
-//! With hardware version 20, the cores per socket are 0, so vSphere 8 chooses them at power-on.
-//! Earlier versions refuse 0, so the number itself is written. In both cases guestinfo holds the
-//! number of the plan.
+//! With hardware version 20, the cores per socket are 0, so that vSphere 8 chooses them at
+//! power-on. Earlier versions refuse 0, so the planned number itself is written. In both cases
+//! guestinfo contains the planned number.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::error::ReadError;
 use crate::plan::Instance;
 use crate::request::Profile;
 
-/// Key of the cores per socket that the plan expects from the automatic choice.
+/// Key with the number of cores per socket that the plan expects from the automatic choice.
 const PER_SOCKET: &str = "guestinfo.cassay.coresPerSocket";
 
 pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError> {

@@ -22,8 +22,8 @@ pub fn options(instance: &Instance) -> Vec<String> {
     instance.jvm.options.iter().map(|option| plain(option)).collect()
 }
 
-/// Converts text to a file name: letters, digits, `.`, `_` and `-`, at most 60 characters, starting
-/// with a letter or digit.
+/// Converts text to a file name. The result consists of letters, digits, `.`, `_` and `-`, starts
+/// with a letter or digit, and has at most 60 characters.
 pub fn file_name(text: &str) -> String {
     let keeps = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     let name: String = text.chars().take(60).map(|c| if keeps(c) { c } else { '-' }).collect();
@@ -33,13 +33,13 @@ pub fn file_name(text: &str) -> String {
     }
 }
 
-/// Does the same as [`file_name`], but in lower case and without `_` and `.`, which DNS labels
-/// cannot contain.
+/// Does the same as [`file_name`], but in lower case and without `_` and `.`, which are not
+/// permitted in DNS labels.
 pub fn dns_name(text: &str) -> String {
     file_name(&text.to_ascii_lowercase()).replace(['_', '.'], "-")
 }
 
-/// Escapes text for the text and the attributes of XML.
+/// Escapes text for XML, both as content and in attributes.
 pub fn xml(text: &str) -> String {
     let mut escaped = String::new();
     for c in plain(text).chars() {
@@ -55,12 +55,12 @@ pub fn xml(text: &str) -> String {
     escaped
 }
 
-/// Escapes text for a comment of XML, which `--` would end.
+/// Escapes text for an XML comment, which `--` would end.
 pub fn xml_comment(text: &str) -> String {
     plain(text).replace('-', "\u{2010}")
 }
 
-/// Returns a JSON string, which is also a YAML string, with its quotes.
+/// Returns a JSON string with its quotes. It is also a YAML string.
 pub fn json(text: &str) -> String {
     serde_json::Value::from(plain(text)).to_string()
 }
@@ -111,8 +111,8 @@ pub fn systemd(text: &str) -> String {
     quoted + "\""
 }
 
-/// Decodes the output of [`systemd`]: removes the quotes and the escapes. A word without quotes
-/// remains unchanged. `None` if the quotes or an escape are incomplete.
+/// Decodes the output of [`systemd`] by removing the quotes and the escapes. A word without quotes
+/// remains unchanged. Returns `None` if the quotes or an escape are incomplete.
 pub fn read_systemd(text: &str) -> Option<String> {
     let Some(inner) = text.strip_prefix('"') else {
         return Some(text.to_owned());
@@ -129,8 +129,9 @@ pub fn read_systemd(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Splits a systemd setting into words by its syntax, which is at blanks outside quotes, with
-/// escapes as in C and `%%` for `%`. `None` if a quote does not end.
+/// Splits a systemd setting into words by the syntax of systemd. Words are separated by blanks
+/// outside of quotes, escapes are those of C, and `%%` means `%`. Returns `None` if a quote is not
+/// closed.
 pub fn systemd_words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,7 +1,7 @@
-//! Predicts the CPUs that the kubelet would give to the pods of a plan. Under its static policy,
+//! Predicts the CPUs that the kubelet would assign to the pods of a plan. Under its static policy,
 //! pods cannot name CPUs. The kubelet takes the CPUs, pod by pod, from the node that the topology
-//! manager chose. Its order is whole packages and nodes, then L3 groups, then cores, then threads,
-//! with the fullest first.
+//! manager chose. It takes whole packages and nodes first, then L3 groups, then cores, then
+//! threads. At each level it begins with the fullest.
 //!
 //! The simulation follows Kubernetes 1.34 with the options that cassay writes. Kubernetes orders
 //! cores by their lowest CPU, and so does the simulation. Kubernetes orders L3 groups by the id of
@@ -19,7 +19,7 @@ pub struct Difference {
     pub instance: u32,
     /// CPUs of the plan.
     pub planned: CpuSet,
-    /// CPUs that the kubelet would give. `None` if it would refuse the pod.
+    /// CPUs that the kubelet would assign. `None` if it would refuse the pod.
     pub predicted: Option<CpuSet>,
 }
 
@@ -84,10 +84,10 @@ fn cpus_of_nodes(machine: &Machine, nodes: &[usize]) -> CpuSet {
     machine.cpus_of(&cores.collect::<Vec<_>>())
 }
 
-/// Returns the nodes to which the topology manager would align a pod. They are the smallest number
-/// of nodes that could hold it, since the kubelet refuses more. Among these, it chooses the nodes
-/// that are closest to one another, then the lowest. Several nodes are tried only as runs of
-/// neighbours in the order of the machine, because neighbours are the closest nodes.
+/// Returns the nodes to which the topology manager would align a pod. Their number is the smallest
+/// that is sufficient for the pod, since the kubelet refuses more. Among such sets, it chooses the
+/// nodes that are closest to one another, then the lowest. Sets of several nodes are tried only as
+/// runs of neighbours in the order of the machine, because neighbours are the closest nodes.
 fn hint(
     machine: &Machine,
     free: &CpuSet,
@@ -134,7 +134,7 @@ struct Take<'a> {
     needed: usize,
 }
 
-/// Levels of the machine that are allocated as a whole.
+/// Levels of the machine that can be allocated as a whole.
 #[derive(Clone, Copy)]
 enum TopologyLevel {
     Package,
@@ -153,7 +153,7 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Takes CPUs from the widest level to the narrowest, then single threads.
+    /// Takes CPUs from the widest level to the narrowest, and then single threads.
     fn all(mut self) -> Option<CpuSet> {
         if self.needed == 0 || self.needed > self.free.len() {
             return None;
@@ -186,7 +186,8 @@ impl<'a> Take<'a> {
         self.free.intersection(set)
     }
 
-    /// Takes all parts of a level that are completely free and not larger than the required number.
+    /// Takes the elements of a level that are completely free and not larger than the number of
+    /// CPUs that are still required.
     fn take_whole(&mut self, level: TopologyLevel) {
         for part in self.ordered(level) {
             let is_free = part.is_subset(&self.free) && !part.is_empty();
@@ -196,8 +197,8 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Takes whole groups while they are needed, then a part of the first group that holds the
-    /// rest.
+    /// Takes whole L3 groups while they are needed, and then a part of the first group that is
+    /// sufficient for the rest.
     fn take_l3(&mut self) {
         let machine = self.machine;
         let average = |parts: usize| machine.pus.len().checked_div(parts).unwrap_or(0).max(1);
@@ -216,7 +217,7 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Returns the free CPUs of the first cores of a group, for the number of cores that the
+    /// Returns the free CPUs of the first cores of a group. The number of cores is the one that the
     /// required CPUs fill. If the number of CPUs is odd, the last CPU is omitted.
     fn part_of(&self, free: &CpuSet, in_core: usize) -> CpuSet {
         let machine = self.machine;
@@ -231,9 +232,10 @@ impl<'a> Take<'a> {
         part.iter().take(part.len() - usize::from(is_over)).collect()
     }
 
-    /// Returns the parts of a level in order. Parts of the fullest package come first, and within
-    /// it those of the fullest node. If nodes are wider, nodes come before packages. After that,
-    /// the order is by their own free CPUs, then by their number.
+    /// Returns the elements of a level in order. Those of the fullest package come first, and
+    /// within it those of the fullest node. If nodes are wider than packages, nodes come before
+    /// packages. Elements with the same package and node are ordered by their free CPUs, then by
+    /// their number.
     fn ordered(&self, level: TopologyLevel) -> Vec<CpuSet> {
         let machine = self.machine;
         let one = |cores: &[usize]| (cores.first().copied(), machine.cpus_of(cores));
@@ -266,7 +268,7 @@ impl<'a> Take<'a> {
         keyed.into_iter().map(|(_, cpus)| cpus).collect()
     }
 
-    /// Returns the number of free CPUs of these cores and the lowest of their CPUs.
+    /// Returns the number of free CPUs of these cores, and the lowest of these CPUs.
     fn rank(&self, cores: &[usize]) -> (usize, Option<u32>) {
         let cpus = self.machine.cpus_of(cores);
         (self.free_of(&cpus).len(), cpus.first())
@@ -278,9 +280,9 @@ mod tests {
     use super::*;
     use crate::test_machines::{Counts, Numbering, Shape};
 
-    /// These are results of takeByTopologyNUMAPacked of Kubernetes 1.34.1, which agreed with this
-    /// code in all of 23,684 random cases. Half-allocated cores already count among the first cores
-    /// of a group.
+    /// The expected results are those of takeByTopologyNUMAPacked in Kubernetes 1.34.1, which
+    /// agreed with this code in all of 23,684 random cases. Half-allocated cores already count
+    /// among the first cores of a group.
     #[test]
     fn cpus_are_taken_in_the_order_of_kubernetes() {
         for (counts, numbering, needed, free, taken) in [

@@ -1,10 +1,10 @@
 //! Writes the configuration of a node's kubelet, and a Guaranteed pod for each instance.
 //!
-//! A pod cannot name CPUs. Its annotations hold the CPUs of the plan, and `kubelet_order` predicts
-//! the CPUs that the kubelet would give it. The configuration meets the kubelet's conditions. The
-//! reserved memory of the nodes adds up to the reserves plus the eviction threshold. The numbers of
-//! CPUs are integers and equal the limits. If the kubelet allocates only whole cores, the pods have
-//! whole cores.
+//! A pod cannot name CPUs. Its annotations contain the CPUs of the plan, and `kubelet_order`
+//! predicts the CPUs that the kubelet would assign to it. The configuration meets the kubelet's
+//! conditions. The reserved memory of the nodes adds up to the reserves plus the eviction
+//! threshold. The numbers of CPUs are integers and equal the limits. If the kubelet allocates only
+//! whole cores, the pods have whole cores.
 
 use yaml::{Diagnostics, Limits, SourceText};
 
@@ -15,7 +15,7 @@ use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::plan::Instance;
 
-/// Free memory below which the kubelet evicts pods, by default.
+/// Amount of free memory below which the kubelet evicts pods by default, in bytes.
 const EVICTION_BYTES: u64 = 100 << 20;
 
 /// Largest number of NUMA nodes that the kubelet accepts without an option.
@@ -61,7 +61,7 @@ pub fn write_kubelet(source: &Source) -> Result<String, ExportError> {
     Ok(out)
 }
 
-/// Returns true if every instance has both threads of each of its cores.
+/// Returns true if every instance has all threads of each of its cores.
 pub fn has_whole_cores(source: &Source) -> bool {
     let threads = source.machine.threads_per_core().max(1) as usize;
     let is_whole = |instance: &Instance| {
@@ -117,7 +117,7 @@ pub fn write_pod(source: &Source, instance: &Instance) -> Result<String, ExportE
     ));
     let in_order: Vec<String> = instance.cpus.iter().map(u32::to_string).collect();
     let nodes = cells::memory_nodes(instance);
-    // `$(NAME)` would expand to the value of another variable, and `$$` means a dollar.
+    // `$(NAME)` would be expanded to the value of another variable, and `$$` means a dollar sign.
     let options = escapes::options(instance).join(" ").replace('$', "$$");
     let size = format!(
         "cpu: \"{}\"\n        memory: \"{bytes}\"\n",

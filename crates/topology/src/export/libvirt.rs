@@ -1,6 +1,6 @@
-//! Writes the domain XML of libvirt. It contains the places of the vCPUs, the emulator and the
-//! memory of a VM, and the topology that the guest sees. The order of vCPUs is libvirt's: the
-//! threads of a core follow one another.
+//! Writes the domain XML of libvirt. It contains the host CPUs of the vCPUs and the emulator of a
+//! VM, the host nodes of its memory, and the topology that the guest sees. The vCPUs have libvirt's
+//! order, in which the threads of a core follow one another.
 //!
 //! The topology omits `clusters`. Its value is 1, which is the default, and schemas before libvirt
 //! 10.1 do not know it.
@@ -18,17 +18,18 @@ use crate::error::ReadError;
 use crate::machine::Machine;
 use crate::plan::Instance;
 
-/// Unit in which libvirt counts memory: KiB.
+/// Unit in which libvirt measures memory: KiB.
 pub const MEMORY_UNIT_BYTES: u64 = 1024;
 
 /// Namespace of cassay's own metadata, for values that libvirt does not have.
 const NAMESPACE: &str = "urn:cassay:placement";
 
-/// Maximum number of XML nodes. The largest domain has fewer: 512 vCPUs and 64 cells that name one
-/// another.
+/// Maximum number of XML nodes. The largest domain has fewer, with 512 vCPUs and 64 cells whose
+/// distances to each other are listed.
 const XML_NODES_MAX: u32 = 100_000;
 
-/// Maximum number of vCPUs, which is more than a domain can have: 16 bits in libvirt's schema.
+/// Maximum number of vCPUs. A domain cannot have more, since libvirt's schema has 16 bits for the
+/// number.
 const VCPUS_MAX: u32 = 65_535;
 
 pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError> {
@@ -156,8 +157,8 @@ fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
     size.map(|bytes| bytes / MEMORY_UNIT_BYTES)
 }
 
-/// Pins vCPUs one to one, and the emulator and the I/O thread to the housekeeping CPUs if there are
-/// any.
+/// Pins each vCPU to one CPU. Pins the emulator and the I/O thread to the housekeeping CPUs if
+/// there are any.
 fn pinning(out: &mut String, source: &Source, instance: &Instance, cpus: &CpuSet) {
     let kept = if source.plan.housekeeping.is_empty() {
         CpuSet::default()
@@ -220,8 +221,8 @@ fn numa_cells(out: &mut String, machine: &Machine, cells: &[GuestCell]) {
     line(out, 2, "</numa>");
 }
 
-/// Returns the host's distance between the first nodes of two cells, within libvirt's range of 10
-/// to 254. 10 is reserved for the distance of a cell to itself.
+/// Returns the host's distance between the first nodes of two cells, limited to libvirt's range of
+/// 10 to 254. A distance of 10 is reserved for that of a cell to itself.
 fn distance(machine: &Machine, from: &GuestCell, to: &GuestCell) -> u32 {
     let index = |cell: &GuestCell| {
         let first = cell.nodes.first()?;
@@ -284,7 +285,7 @@ fn descendant<'a, 'b>(root: Node<'a, 'b>, path: &[&str]) -> Option<Node<'a, 'b>>
     })
 }
 
-/// Parses a list of numbers and ranges from left to right. `^` removes numbers: `1-4,^3,6`.
+/// Parses a list of numbers and ranges from left to right. `^` removes numbers, as in `1-4,^3,6`.
 fn set(text: &str) -> Result<CpuSet, ReadError> {
     let mut set = CpuSet::default();
     for part in text.split(',') {
@@ -300,8 +301,8 @@ fn set(text: &str) -> Result<CpuSet, ReadError> {
     Ok(set)
 }
 
-/// Returns one CPU per vCPU, in the order of the vCPUs, if each vCPU is pinned to one CPU.
-/// Otherwise returns all CPUs on which they may run, or `None` if the file does not restrict them.
+/// If each vCPU is pinned to one CPU, returns these CPUs in the order of the vCPUs. Otherwise
+/// returns all CPUs on which the vCPUs may run, or `None` if the file does not restrict them.
 fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
     let all = descendant(root, &["vcpu"])
         .and_then(|node| node.attribute("cpuset"))
@@ -359,7 +360,7 @@ fn read_guest(root: Node, vcpus: u32) -> Result<Option<Guest>, ReadError> {
     }))
 }
 
-/// Reads the bytes of `<memory unit='…'>`; the default unit is KiB.
+/// Reads the amount in `<memory unit='…'>`, in bytes. The default unit is KiB.
 fn read_memory(node: Node) -> Result<u64, ReadError> {
     let number: Option<u64> = node.text().and_then(|text| text.trim().parse().ok());
     let unit = match node.attribute("unit").unwrap_or("KiB") {

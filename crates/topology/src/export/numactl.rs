@@ -1,5 +1,5 @@
-//! Writes a shell script that starts an instance under numactl, and lines for cassandra-env.sh.
-//! Every value is one quoted word, so the shell expands no part of the plan.
+//! Writes a shell script that starts an instance with numactl, and lines for cassandra-env.sh.
+//! Every value is one quoted word, so the shell does not expand any part of the plan.
 
 use super::escapes::{self, wrong};
 use super::{ExportError, Placement, Source, cells, header, systemd};
@@ -7,11 +7,11 @@ use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::plan::Instance;
 
-/// Variable that contains the rack, for the script that writes cassandra-rackdc.properties.
+/// Variable with the rack, for the script that writes cassandra-rackdc.properties.
 const RACK: &str = "CASSAY_RACK";
 
-/// Options of numactl that take a list of CPUs or nodes, long and short, from its manual (numactl
-/// 2.0.18).
+/// Options of numactl that take a list of CPUs or nodes, in their long and short forms, from its
+/// manual (numactl 2.0.18).
 const TAKES_LIST: [(&str, &str); 6] = [
     ("--physcpubind", "-C"),
     ("--cpunodebind", "-N"),
@@ -27,8 +27,8 @@ pub fn is_interleaved(instance: &Instance) -> bool {
     arguments.iter().any(|argument| argument.starts_with("--interleave"))
 }
 
-/// Returns the arguments of numactl. They are never empty, because the start script replaces an
-/// empty value with `--interleave=all`.
+/// Returns the arguments of numactl. They are never empty, because the start script would replace
+/// an empty value by `--interleave=all`.
 pub fn arguments(instance: &Instance) -> Vec<String> {
     let nodes = cells::memory_nodes(instance);
     let policy = if is_interleaved(instance) {
@@ -107,8 +107,8 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     }
 }
 
-/// Reads the options before the command: long and short names, with `=` or a blank before the
-/// value.
+/// Reads the options before the command. They have long and short names, with `=` or a blank before
+/// the value.
 fn read_arguments(arguments: &[&str], placement: &mut Placement) -> Result<(), ReadError> {
     let set = |list: &str| CpuSet::parse_list(list).map_err(|what| wrong("script", what));
     let mut rest = arguments.iter();

@@ -1,4 +1,4 @@
-//! The placement in an exported file, and the parts of a placement that a format can express.
+//! The placement in an exported file, and the properties of a placement that a format can express.
 
 use crate::cpuset::CpuSet;
 use crate::export::cells;
@@ -9,14 +9,15 @@ use crate::request::Profile;
 /// Placement in one file. Fields that its format cannot express are `None`.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Placement {
-    /// CPUs of the instance, in the order of its vCPUs, or ascending if the format has a set.
+    /// CPUs of the instance, in the order of its vCPUs. If the format has a set, they are in
+    /// ascending order.
     pub cpus: Option<Vec<u32>>,
     /// OS numbers of the nodes whose CPUs belong to the instance, if the file names nodes instead
     /// of CPUs.
     pub cpus_of_nodes: Option<CpuSet>,
-    /// True if its memory is interleaved over all nodes of the machine.
+    /// True if the instance's memory is interleaved over all nodes of the machine.
     pub interleaves_all: bool,
-    /// OS numbers of the nodes that provide its memory.
+    /// OS numbers of the nodes that provide the instance's memory.
     pub memory_nodes: Option<CpuSet>,
     /// Hardware that the guest sees.
     pub guest: Option<Guest>,
@@ -24,47 +25,47 @@ pub struct Placement {
     pub memory_bytes: Option<u64>,
     /// Rack of the instance.
     pub rack: Option<String>,
-    /// Options of its JVM, as words if the format has words.
+    /// Options of the instance's JVM, as words if the format has words.
     pub jvm: Option<Vec<String>>,
-    /// CPUs of the host that belong to no instance.
+    /// CPUs of the host that do not belong to an instance.
     pub reserved: Option<CpuSet>,
 }
 
-/// Virtual hardware without its caches, which no format lists individually.
+/// Virtual hardware without its caches, which no format lists separately.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Guest {
     /// Virtual sockets.
     pub sockets: u32,
-    /// Dies of each socket.
+    /// Number of dies of each socket.
     pub dies: u32,
-    /// Cores of each die.
+    /// Number of cores of each die.
     pub cores: u32,
-    /// Threads of each core.
+    /// Number of threads of each core.
     pub threads: u32,
-    /// vCPUs of each virtual NUMA node.
+    /// Number of vCPUs of each virtual NUMA node.
     pub vnuma: Vec<u32>,
 }
 
-/// Parts of a placement that a format can express.
+/// Properties of a placement that a format can express.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormatSupport {
     /// Form in which the format names CPUs.
     pub cpus: CpuNaming,
-    /// The nodes of its memory.
+    /// True if the format can express the nodes of the memory.
     pub memory_nodes: bool,
     /// Virtual hardware that the format can express.
     pub guest: GuestSupport,
-    /// Unit of its memory, bytes. Memory is rounded down to whole units.
+    /// Unit of the memory in the format, in bytes. Memory is rounded down to whole units.
     pub memory_unit_bytes: Option<u64>,
     /// True if the format can express the rack.
     pub rack: bool,
-    /// The options of its JVM.
+    /// True if the format can express the JVM options.
     pub jvm: bool,
-    /// CPUs that belong to no instance.
+    /// CPUs without an instance that the format can name.
     pub reserved: ReservedCpus,
 }
 
-/// Ways in which a format names CPUs.
+/// Ways in which a format can name CPUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CpuNaming {
     /// The format does not name CPUs.
@@ -78,18 +79,18 @@ pub enum CpuNaming {
 /// Source of the virtual hardware that a format describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GuestSupport {
-    /// The format describes no virtual hardware.
+    /// The format does not describe virtual hardware.
     No,
     /// The hardware of a pinned guest.
     Pinned,
-    /// Uses the hardware of vSphere 7 if the request names it, otherwise that of vSphere 8.
+    /// The hardware of vSphere 7 if the request names it, and otherwise that of vSphere 8.
     Vsphere,
 }
 
-/// CPUs without an instance that a format names.
+/// CPUs without an instance that a format can name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReservedCpus {
-    /// The format names none of them.
+    /// The format does not name such CPUs.
     No,
     /// All CPUs without an instance.
     NotGiven,
@@ -98,7 +99,7 @@ pub enum ReservedCpus {
 }
 
 impl FormatSupport {
-    /// A format that cannot express any part of a placement.
+    /// A format that cannot express any property of a placement.
     pub const NOTHING: FormatSupport = FormatSupport {
         cpus: CpuNaming::No,
         memory_nodes: false,
@@ -117,8 +118,8 @@ impl FormatSupport {
 }
 
 impl Placement {
-    /// Returns the placement in a file for this instance (`None` for the host), if its format
-    /// contains these parts.
+    /// Returns the placement that the file for this instance (`None` for the host) should contain,
+    /// limited to the properties that its format can express.
     pub fn planned(plan: &Plan, instance: Option<&Instance>, carries: FormatSupport) -> Placement {
         let mut placement = Placement {
             rack: carries.rack.then(|| escapes::plain(&plan.rack)),
@@ -173,13 +174,13 @@ pub(crate) fn vsphere(plan: &Plan) -> &VirtualTopology {
     }
 }
 
-/// Returns all CPUs that belong to no instance.
+/// Returns all CPUs that do not belong to an instance.
 pub(crate) fn not_given(plan: &Plan) -> CpuSet {
     let kept = plan.housekeeping.iter().flat_map(|node| node.cpus.iter());
     kept.chain(plan.idle.iter()).collect()
 }
 
-/// Returns the housekeeping CPUs. Without housekeeping, returns all CPUs that belong to no
+/// Returns the housekeeping CPUs. Without housekeeping, returns all CPUs that do not belong to an
 /// instance.
 pub(crate) fn housekeeping(plan: &Plan) -> CpuSet {
     let kept: CpuSet = plan.housekeeping.iter().flat_map(|node| node.cpus.iter()).collect();

@@ -17,7 +17,7 @@ pub fn write(source: &Source) -> Result<String, ExportError> {
 }
 
 /// Escapes text for Java's Properties, which are read as ISO 8859-1. `\` and non-ASCII characters
-/// become `\u` and four digits. In a value, so does a leading space, which would otherwise be lost.
+/// become `\u` and four digits. So does a leading space of a value, which would otherwise be lost.
 fn ascii(text: &str, is_value: bool) -> String {
     let mut escaped = String::new();
     for (index, c) in text.chars().enumerate() {

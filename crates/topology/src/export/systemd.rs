@@ -1,7 +1,7 @@
-//! Writes drop-ins of systemd. The cpuset of the control group enforces the placement. It also sets
-//! affinity and memory policy, for a kernel or container without cpusets. `AllowedMemoryNodes`
-//! makes the start script's `--interleave=all` harmless, because "all" means all nodes of the
-//! current cpuset.
+//! Writes drop-ins of systemd. The cpuset of the control group enforces the placement. The drop-in
+//! also sets affinity and memory policy, for a kernel or container without cpusets.
+//! `AllowedMemoryNodes` makes the start script's `--interleave=all` harmless, because "all" means
+//! all nodes of the current cpuset.
 //!
 //! Instances are in a separate slice. As children of system.slice they would be confined to the
 //! CPUs of that slice.
@@ -62,8 +62,8 @@ pub fn write_slice(source: &Source) -> Result<String, ExportError> {
     Ok(out)
 }
 
-/// Returns the settings of a unit in the order of the file: key and value of each line, without the
-/// blanks that systemd ignores around `=`. A backslash at the end of a line continues it.
+/// Returns the key and value of each setting of a unit, in the order of the file, without the
+/// blanks that systemd ignores around `=`. A backslash at the end of a line continues the line.
 fn settings(text: &str) -> Vec<(String, String)> {
     let mut settings = Vec::new();
     let mut begun = String::new();

@@ -1,9 +1,9 @@
 //! Writes the options of a VM in its .vmx file.
 //!
-//! It always writes the cores per socket, as a number. A tool that leaves them out sets 1, which
-//! turns off the automatic choice of vSphere 8. VMs are tied to nodes with `numa.nodeAffinity` and
-//! never with `sched.cpu.affinity`, which removes them from the NUMA scheduler. The format contains
-//! no CPUs and no comments.
+//! The number of cores per socket is always written. A tool that leaves it out sets 1, which turns
+//! off the automatic choice of vSphere 8. VMs are tied to nodes with `numa.nodeAffinity` and never
+//! with `sched.cpu.affinity`, which removes them from the NUMA scheduler. The format has neither
+//! CPUs nor comments.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use crate::guest_shape::split_from;
 use crate::plan::{Instance, VirtualTopology};
 use crate::request::{Profile, Unit};
 
-/// Unit of memory, since ESXi accepts multiples of 4 MiB.
+/// Unit of memory in bytes. ESXi accepts multiples of 4 MiB.
 pub const MEMORY_UNIT_BYTES: u64 = 4 << 20;
 
-/// Maximum number of vCPUs. All versions allow fewer for a VM, and version 8.0 allows 768.
+/// Maximum number of vCPUs. All versions of vSphere allow fewer. Version 8.0 allows 768.
 pub const VCPUS_MAX: u32 = 4096;
 
-/// Key of cassay, which the guest can read and ESXi ignores.
+/// Key that cassay defines. The guest can read it, and ESXi ignores it.
 pub const RACK: &str = "guestinfo.cassay.rack";
 pub const JVM: &str = "guestinfo.cassay.jvm";
 
@@ -69,7 +69,7 @@ pub fn memory_mib(instance: &Instance) -> Result<u64, ExportError> {
     }
 }
 
-/// Returns the options for which the API has no field: its `extraConfig`.
+/// Returns the options for which the API has no field. They belong to its `extraConfig`.
 pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
     let guest = vsphere(source.plan);
     let nodes: Vec<String> =
@@ -91,8 +91,9 @@ pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
     extra
 }
 
-/// Returns the vCPUs of a virtual node, with the key for them in this version. 8.0 requires equal
-/// nodes if they are named. For uneven nodes, the key sets the largest size that a node may have.
+/// Returns the size of a virtual node in vCPUs, with the key for it in this version. Version 8.0
+/// requires equal nodes if a size is stated. For uneven nodes, the key sets the largest size that a
+/// node may have.
 fn vnuma_size(source: &Source, guest: &VirtualTopology) -> (&'static str, u32) {
     let largest = guest.vnuma.iter().copied().max().unwrap_or(1);
     let is_even = guest.vnuma.iter().all(|&size| size == largest);
@@ -121,7 +122,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     placement(&values, "memSize", "numvcpus", "cpuid.coresPerSocket")
 }
 
-/// Returns the placement in a VM's options. The caller passes the keys for memory, vCPUs and cores
+/// Reads the placement from a VM's options. The caller passes the keys for memory, vCPUs and cores
 /// per socket.
 pub fn placement(
     values: &BTreeMap<String, String>,
@@ -144,7 +145,7 @@ pub fn placement(
             )
         })
     };
-    // If the file does not state them, the VM has one vCPU, and one core per socket.
+    // If the file does not state these numbers, the VM has one vCPU, and one core per socket.
     let number_or_1 = |key: &str| {
         if get(key).is_some() {
             number(key)

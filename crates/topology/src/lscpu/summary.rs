@@ -1,6 +1,6 @@
-//! Reads the summary of `lscpu -J`. It counts cores and caches without listing their CPUs. So it
-//! assumes the usual numbering. Within a node, the first threads of all cores come first, and
-//! related CPUs have neighbouring numbers.
+//! Reads the summary of `lscpu -J`. The summary has the numbers of cores and caches, but not their
+//! CPUs. So this module assumes the usual numbering. Within a node, the first threads of all cores
+//! come first, and related CPUs have neighbouring numbers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::plain;
 use crate::cpu_sets::{Raw, RawCache, RawNode};
 use crate::cpuset::CpuSet;
 
-/// Maximum nesting depth of fields, with some margin.
+/// Maximum nesting depth of fields. It is higher than in any output of lscpu.
 const DEPTH_MAX: usize = 8;
 
 pub(super) fn raw(fields: &[Value], place: &str) -> Result<Raw, String> {
@@ -71,7 +71,7 @@ fn flatten(fields: &[Value], depth: usize, known: &mut BTreeMap<String, String>)
     }
 }
 
-/// Infers cores, packages and L3 groups from the usual numbering, and adds notes about the
+/// Infers cores, packages and L3 groups from the usual numbering, and adds notes about these
 /// assumptions.
 fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     let count = |name: &str| known.get(name).and_then(|text| text.parse::<usize>().ok());
@@ -105,15 +105,15 @@ fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     raw.notes.push("lscpu does not report memory, distances and devices".to_owned());
 }
 
-/// Splits the cores, in order, into `count` parts as equal as possible.
+/// Splits the cores, in order, into `count` parts whose sizes are as equal as possible.
 fn parts(cores: &[CpuSet], count: usize) -> Vec<CpuSet> {
     let at = |part: usize| part * cores.len() / count;
     let sets = (0..count).map(|part| &cores[at(part)..at(part + 1)]);
     sets.map(|part| part.iter().flat_map(CpuSet::iter).collect()).collect()
 }
 
-/// Parses `84 MiB (2 instances)` as the size of all caches together. Without the count, the size of
-/// each cache is unknown.
+/// Parses a size such as `84 MiB (2 instances)`, which is the size of all caches together. If the
+/// number of caches is missing, the size of each cache is unknown.
 fn cache(text: &str) -> (Option<u64>, Option<usize>) {
     let mut words = text.split_whitespace();
     let number = words.next().and_then(|word| word.parse::<f64>().ok());

@@ -6,10 +6,10 @@ use crate::plan::Infeasible;
 use crate::planner::{fits, fits_as_wished};
 use crate::request::{Collector, PlacementRequest};
 
-/// Maximum number of instances. All machines have space for fewer, and each instance takes time in
+/// Maximum number of instances. No machine has space for more, and each instance takes time in
 /// every search.
 const INSTANCES_MAX: u32 = 4096;
-/// Maximum number of sizes to try for a hint. Below this, the hint mentions it.
+/// Maximum number of sizes that are tried for a hint. If none of them fits, the hint says so.
 const TRIES_MAX: u32 = 96;
 
 /// Refuses requests that no machine could fulfil.
@@ -107,7 +107,7 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
     }
 }
 
-/// Returns the largest number of vCPUs, up to `from`, that this number of instances can have.
+/// Returns the largest number of vCPUs, up to `from`, with which this number of instances fits.
 pub(super) fn vcpus_max(
     machine: &Machine,
     wish: &PlacementRequest,
@@ -126,7 +126,8 @@ pub(super) fn vcpus_max(
     })
 }
 
-/// Returns the largest number of vCPUs with which the whole request fits on whole cores.
+/// Returns the largest number of vCPUs with which the request fits on whole cores and with its
+/// housekeeping.
 pub(super) fn vcpus_with_housekeeping(machine: &Machine, wish: &PlacementRequest) -> Option<u32> {
     vcpus_max(machine, wish, wish.vcpus.saturating_sub(1), fits_as_wished)
 }

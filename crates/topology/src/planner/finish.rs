@@ -1,4 +1,4 @@
-//! Makes the plan from a placement. It contains the resources of each instance, in OS numbers.
+//! Makes the plan from a placement. The plan lists the resources of each instance, in OS numbers.
 
 mod instance_memory;
 mod reasons;
@@ -50,7 +50,7 @@ pub(super) fn plan(machine: &Machine, wish: &PlacementRequest, attempt: Attempt)
 }
 
 /// Returns the rack of a host. Machines in one rack are assumed to fail together, so a rack for
-/// each machine separates replicas.
+/// each machine keeps replicas on different machines.
 fn rack(host: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || "-_.".contains(c) {
@@ -135,8 +135,8 @@ fn cells(machine: &Machine, attempt: &Attempt, placed: &[PlacedCell]) -> Vec<Cel
     placed.iter().map(cell).collect()
 }
 
-/// Returns the nodes that a JVM sees: those of the machine for a process, and those of the guest in
-/// a VM.
+/// Returns the nodes that a JVM sees. They are those of the machine for a process, and those of the
+/// guest in a VM.
 fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
     match plan.wish.profile {
         Profile::None => own.clone(),
@@ -146,7 +146,7 @@ fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
     }
 }
 
-/// Returns the threads per core if all cores have the same number, otherwise 1.
+/// Returns the number of threads per core if all cores have the same number, and otherwise 1.
 fn common_threads(attempt: &Attempt) -> u32 {
     let mut counts = attempt.pool.units.iter().map(|unit| unit.cpus.len() as u32);
     let first = counts.next().unwrap_or(1);
@@ -157,7 +157,7 @@ fn common_threads(attempt: &Attempt) -> u32 {
     }
 }
 
-/// Returns the vCPUs of each L3 of each cell, in order.
+/// Returns the number of vCPUs on each L3 of each cell, in order.
 fn l3_parts(machine: &Machine, cells: &[Cell]) -> Vec<u32> {
     let mut parts: Vec<u32> = Vec::new();
     for cell in cells {
@@ -175,7 +175,8 @@ fn l3_parts(machine: &Machine, cells: &[Cell]) -> Vec<u32> {
     parts
 }
 
-/// Returns the lower bounds of the costs: the instances that no package or node can hold.
+/// Returns the lower bounds of the costs. They follow from the number of instances that do not fit
+/// in a single package or node.
 fn bounds(wish: &PlacementRequest, attempt: &Attempt) -> Bounds {
     let pool = &attempt.pool;
     let held = |place: fn(&crate::core_choice::Unit) -> usize| {
@@ -183,7 +184,7 @@ fn bounds(wish: &PlacementRequest, attempt: &Attempt) -> Bounds {
         for unit in &pool.units {
             threads.entry(place(unit)).or_default().push(unit.cpus.len() as u32);
         }
-        // Takes the largest cores first, so that each instance needs as few cores as possible.
+        // The largest cores are used first, so that each instance needs as few cores as possible.
         let count = |mut cores: Vec<u32>| {
             cores.sort_unstable_by(|one, two| two.cmp(one));
             let (mut count, mut sum) = (0u32, 0);

@@ -1,5 +1,5 @@
-//! Parses OS numbers in the synthetic notation: a list (`0,2,1,3`), loops (`2*56:1*2`, step*count,
-//! the fastest first) or names of levels (`numa:core`).
+//! Parses OS numbers in the synthetic notation. They are a list (`0,2,1,3`), loops (`2*56:1*2`,
+//! which means step*count, the fastest first) or names of levels (`numa:core`).
 
 use super::{Level, LevelKind, kind};
 use crate::cpuset::CPU_NUMBERS_MAX;
@@ -10,8 +10,8 @@ pub(super) fn level_numbers(levels: &[Level], depth: usize) -> Result<Vec<u32>, 
     numbers(level.attributes.indexes.as_deref(), levels, level.width)
 }
 
-/// Returns the OS numbers of `total` objects according to `text`. Without a text, they count from
-/// 0.
+/// Returns the OS numbers of `total` objects according to `text`. Without a text, they are numbered
+/// from 0.
 pub(super) fn numbers(
     text: Option<&str>,
     levels: &[Level],
@@ -83,12 +83,12 @@ fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize
     Ok(loops.collect())
 }
 
-/// Applies hwloc's formula: number j = Σ ((j ÷ step) mod count) × (product of the counts before).
+/// Applies hwloc's formula: number j = Σ ((j ÷ step) mod count) × (product of the earlier counts).
 fn interleaved(loops: &mut Vec<(usize, usize)>, total: usize) -> Option<Vec<u32>> {
     let counted = loops.iter().try_fold(1usize, |product, &(_, count)| product.checked_mul(count));
     let counted = counted.filter(|&counted| counted > 0)?;
     if counted != total {
-        // One loop may be omitted if it is the innermost.
+        // The innermost loop may be omitted.
         let smallest = loops.iter().map(|&(step, _)| step).min()?;
         if smallest * counted != total {
             return None;

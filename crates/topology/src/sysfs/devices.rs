@@ -1,4 +1,4 @@
-//! Reads network cards and drives of a /sys tree, and the nodes that they are close to.
+//! Reads the network cards and drives of a /sys tree, and the nodes to which they are close.
 
 use super::Files;
 use crate::cpu_sets::{DEVICES_MAX, Raw};
@@ -17,7 +17,8 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) {
     }
 }
 
-/// Reads a device. `None` if it is not hardware: it has no `device`, or is a partition.
+/// Reads a device. Returns `None` if it is not hardware, because it has no entry `device` or is a
+/// partition.
 fn device(files: &Files<'_>, folder: &str, kind: DeviceKind, name: String) -> Option<Device> {
     let path = files.sys(&format!("{folder}/{name}"));
     let is_partition = files.tree.read(&format!("{path}/partition")).is_some();

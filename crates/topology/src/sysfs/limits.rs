@@ -1,5 +1,5 @@
 //! Reads the allowed CPUs and nodes. They come from the cpuset of the reader's control group (v2,
-//! v1 or the older cpuset file system) and from the affinity of the reader itself.
+//! v1 or the older cpuset file system) and from the affinity of the reader.
 
 use super::Files;
 use crate::cpu_sets::Raw;
@@ -33,7 +33,7 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) -> Result<(), ReadError> {
         nodes = narrower(nodes, group_nodes);
         break;
     }
-    // A set whose members all do not exist here belongs to another machine.
+    // If no member of a set exists on this machine, the set belongs to another machine.
     raw.allowed = cpus.filter(|set| !set.is_disjoint(&raw.online));
     let numbers: CpuSet = raw.nodes.iter().map(|node| node.os).collect();
     raw.allowed_nodes = nodes.filter(|set| !set.is_disjoint(&numbers));
@@ -62,8 +62,8 @@ impl Files<'_> {
         CpuSet::parse_list(value).ok()
     }
 
-    /// Returns the possible folders of the reader's control group, the most certain first, relative
-    /// to the tree.
+    /// Returns the possible folders of the reader's control group, relative to the tree. The most
+    /// probable folder comes first.
     fn group_folders(&self) -> Vec<String> {
         let root = self.proc.strip_suffix("proc").unwrap_or("");
         let mut paths = Vec::new();
@@ -79,8 +79,8 @@ impl Files<'_> {
         }
         let cpuset = self.read_proc("self/cpuset").unwrap_or_default();
         paths.push(cpuset.trim().trim_matches('/').to_owned());
-        // In a container, the path may be that of the host, although the files are those of the
-        // container.
+        // In a container, the path may be that of the host, although the visible files are those of
+        // the container.
         paths.push(String::new());
         let mut mounts = Vec::new();
         let table = self.read_proc("mounts").or_else(|| self.read_proc("self/mounts"));

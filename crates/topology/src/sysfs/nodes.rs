@@ -1,4 +1,5 @@
-//! Reads the NUMA nodes of a /sys tree: CPUs, memory, huge pages, memory-side caches, distances.
+//! Reads the NUMA nodes of a /sys tree: their CPUs, memory, huge pages, memory-side caches and
+//! distances.
 
 use super::{Files, bytes_of};
 use crate::cpu_sets::{Raw, RawNode};
@@ -85,7 +86,7 @@ fn node(files: &Files<'_>, os: u32) -> Result<RawNode, ReadError> {
     })
 }
 
-/// Returns `MemTotal` from the meminfo of a node or the machine in bytes. The file counts in kB of
+/// Returns `MemTotal` from the meminfo of a node or the machine, in bytes. The file is in kB of
 /// 1024 bytes.
 fn total(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.contains("MemTotal:"))?;

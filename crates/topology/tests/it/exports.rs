@@ -1,5 +1,5 @@
-//! Tests that exports contain the plan: read back, they equal the plan's placement for any machine,
-//! request and names. A reader must not panic on a text that is not an export.
+//! Tests that exports contain the plan. When they are read back, they equal the plan's placement
+//! for any machine, request and names. A reader must not panic on a text that is not an export.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -13,7 +13,8 @@ use topology::{
     test_machines::{Counts, Numbering, Shape},
 };
 
-/// Name that tries to end a quote, a line, a comment or a value, and to be expanded.
+/// Name that would end a quote, a line, a comment or a value, or would be expanded, if it were not
+/// escaped.
 const HOSTILE: &str =
     "a'b\"c\\ $(touch x) `id` %n |22 --> ]]> \n[Service]\nExecStart=/bin/false \r\0\u{2028}ü#;&<$$";
 
@@ -31,7 +32,7 @@ fn all(machine: &Machine, plan: &Plan) -> Vec<(&'static Format, Option<u32>, Str
     };
     let mut files = Vec::new();
     for format in &FORMATS {
-        // A kubelet needs a CPU of its own, and some plans leave none.
+        // A kubelet needs a separate CPU, and some plans do not leave one.
         let exported = match export(&source, format) {
             Err(_) if format.name == "kubelet" => continue,
             exported => exported.expect("an export"),
@@ -51,7 +52,7 @@ fn check(machine: &Machine, plan: &Plan) {
         let planned = Placement::planned(plan, instance, format.carries);
         let read = (format.read)(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let mut planned = planned;
-        // If a format has one line for all options, they are compared as words.
+        // If a format has one line for all options, the options are compared word by word.
         if let (Some(ours), Some(theirs)) = (&mut planned.jvm, &read.jvm)
             && ours != theirs
         {
@@ -239,9 +240,9 @@ fn vsphere_gets_cores_per_socket_and_never_a_cpu_affinity() {
     }
 }
 
-/// Behaviour of the static policy of Kubernetes 1.34 on an empty node. It fills the lowest node
-/// while it has room, where the plan spreads. It refuses a pod whose memory does not fit in
-/// addition to the reserve.
+/// These are properties of the static policy of Kubernetes 1.34 on an empty node. It fills the
+/// lowest NUMA node while there is space, where the plan spreads the instances. It refuses a pod
+/// whose memory does not fit in addition to the reserve.
 #[test]
 fn the_kubelet_fills_a_node_where_the_plan_spreads() {
     let machine = machine(Counts(2, 1, 1, 28, 2), Numbering::Block);
@@ -285,7 +286,7 @@ fn every_format_is_found_by_its_name() {
     }
 }
 
-/// Files that people have, and that cassay did not export.
+/// Files that users already have, and that cassay did not export.
 #[test]
 fn ordinary_files_are_read_as_far_as_they_place_something() {
     let read = |name: &str, text: &str| (format(name).unwrap().read)(text).unwrap();

@@ -1,5 +1,5 @@
-//! Tests plans with known results: worked examples on the machines of VMware's and AMD's studies,
-//! and the published behaviour of ESXi.
+//! Tests plans with known results. They are worked examples on the machines of VMware's and AMD's
+//! studies, and the published behaviour of ESXi.
 
 use topology::{
     CpuSet, Housekeeping, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology, costs,
@@ -72,7 +72,7 @@ fn eight_vms_of_14_on_2x28_never_cross() {
     assert_eq!(plan.instances[0].jvm.parallel_gc_threads, 11);
 }
 
-/// hwloc-distrib 2.9.0 gives the same eight sets.
+/// hwloc-distrib 2.9.0 returns the same eight sets.
 #[test]
 fn without_a_reserve_an_even_split_of_the_tree_is_the_same() {
     for (shape, instances, vcpus) in [
@@ -367,7 +367,8 @@ fn an_excessive_request_is_refused_with_one_that_fits() {
     );
 }
 
-/// Three nodes per socket: a greedy placement would give the second instance a node of each socket.
+/// Each socket has three nodes. A greedy placement would give the second instance a node of each
+/// socket.
 #[test]
 fn an_exchange_brings_an_instance_back_into_its_socket() {
     let shape = Shape::regular(Counts(2, 3, 1, 8, 2), Numbering::Block, 64);

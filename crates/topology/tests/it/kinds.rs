@@ -66,7 +66,7 @@ fn kinds_of_cores_differ_by_frequency_and_favoured_cores_do_not() {
         [list(""), list(""), list("0-7")]
     );
 
-    // An ARM server whose kernel reports a different capacity for each fast core.
+    // This is an ARM server whose kernel reports a different capacity for each fast core.
     let mut arm = shape(|_| 3_000_000);
     for cpu in &mut arm.cpus {
         cpu.capacity = Some(if cpu.os < 4 { 1024 - 13 * cpu.os } else { 718 });
@@ -106,7 +106,7 @@ fn kinds_of_cores_are_read_from_xml_and_lscpu_too() {
     ] {
         assert_eq!(&kinds(&read(told(name, values))), expected, "{values:?}");
     }
-    // By order alone, if nothing else is stated.
+    // If nothing else is stated, the kinds are ranked by their order.
     let order = "<cpukind cpuset=\"0xf0\"/><cpukind cpuset=\"0x0f\"/>".to_owned();
     assert_eq!(kinds(&read(order)), hybrid);
 

@@ -1,5 +1,5 @@
-//! Tests reading, planning and exporting, with made-up machines and the one on which this runs. One
-//! binary.
+//! Tests reading, planning and exporting, with invented machines and with the machine on which the
+//! tests run. All tests are in one binary.
 
 mod exports;
 mod golden;

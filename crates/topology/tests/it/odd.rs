@@ -1,5 +1,5 @@
-//! Tests unusual machines, and texts that describe none. The reader reports what it sees, never
-//! panics and never hangs.
+//! Tests unusual machines, and texts that do not describe a machine. The reader reports what it
+//! finds, never panics and never hangs.
 
 use proptest::prelude::*;
 use topology::{
@@ -261,7 +261,7 @@ fn a_bare_dash_of_lscpu_is_an_absent_value() {
     assert_eq!(machine.cpus_of(&[0]), list("0"));
 }
 
-/// Before util-linux 2.37, the table has the words of the language: an offline CPU was `nein`, and
+/// Before util-linux 2.37, the table is translated. An offline CPU was `nein` in German, and once
 /// counted as online.
 #[test]
 fn translated_lscpu_is_refused_with_the_command_for_english() {
@@ -334,7 +334,7 @@ const NUMBERINGS: [Numbering; 4] = [
     Numbering::RoundNodes,
 ];
 
-/// Returns a machine whose nodes have these GiB, in turn.
+/// Returns a machine whose nodes have these amounts of memory in GiB, in turn.
 fn shape_with(counts: Counts, numbering: usize, gib: &[u64]) -> Shape {
     let mut shape = Shape::regular(counts, NUMBERINGS[numbering], 64);
     for (memory, gib) in shape.memory_gib.values_mut().zip(gib.iter().cycle()) {
@@ -343,7 +343,7 @@ fn shape_with(counts: Counts, numbering: usize, gib: &[u64]) -> Shape {
     shape
 }
 
-/// Fails if a plan requests more memory from a node than it has.
+/// Fails if a plan requests more memory from a node than the node has.
 fn fits_memory(
     shape: Shape,
     instances: u32,
@@ -375,7 +375,8 @@ fn fits_memory(
     Ok(())
 }
 
-/// Splits of nine and of 21 CPUs have remainders, for which a node of 1 GiB had no room.
+/// Dividing memory by nine and by 21 CPUs leaves remainders, for which a node of 1 GiB once had no
+/// space.
 #[test]
 fn a_node_that_is_full_to_the_byte_has_no_room_for_a_remainder() {
     let few = shape_with(Counts(2, 2, 1, 5, 1), 0, &[4, 1, 2]);
@@ -399,7 +400,7 @@ proptest! {
         let housekeeping = Housekeeping::PerNode(kept);
         let wish = PlacementRequest { housekeeping, ..PlacementRequest::new(instances, vcpus) };
         let Ok(planned) = plan(&machine, &wish) else {
-            // With more CPUs kept free, it does not become possible.
+            // If more CPUs are reserved, the request does not become feasible.
             let more = PlacementRequest { housekeeping: Housekeeping::PerNode(kept + 1), ..wish };
             prop_assert!(plan(&machine, &more).is_err());
             return Ok(());
@@ -424,7 +425,7 @@ proptest! {
             prop_assert_eq!(planned.costs.crossing_node, planned.bounds.crossing_node);
         }
         prop_assert_eq!(&plan(&machine, &wish).unwrap(), &planned);
-        // With other numbers, the plan is the same except for names.
+        // With other OS numbers, the plan is the same except for these numbers.
         let other = shape.renumbered(|os| (os + shift) % count);
         let other = plan(&other.machine().unwrap(), &wish).unwrap();
         prop_assert_eq!(other.costs, planned.costs);

@@ -1,5 +1,5 @@
-//! Tests with the machine on which this runs: it is read completely, and a plan on it remains in
-//! its nodes. `cargo xtask guest` also runs this in guests with several nodes.
+//! Tests with the machine on which they run. It must be read completely, and a plan on it must
+//! remain within its nodes. `cargo xtask guest` also runs these tests in guests with several nodes.
 
 use std::path::Path;
 use topology::{CpuSet, Machine, PlacementRequest};
@@ -7,7 +7,8 @@ use topology::{CpuSet, Machine, PlacementRequest};
 #[test]
 fn this_machine_is_read_as_the_scheduler_has_it() {
     let machine = Machine::read(Path::new("/")).expect("this machine is read");
-    // It takes a quota into account, unlike cassay's reader, so it may be less.
+    // The standard library takes a quota into account, unlike cassay's reader, so its number may be
+    // lower.
     let usable = std::thread::available_parallelism().map_or(1, usize::from);
     assert!(machine.allowed_cpus().len() >= usable, "{machine:?}");
     let cores: Vec<usize> = (0..machine.cores.len()).collect();

@@ -1,4 +1,5 @@
-//! Assembles the sections of a workload file: kinds, statements, groups, mix, load stage.
+//! Assembles the sections of a workload file: kinds, statements, groups, the mix and the load
+//! stage.
 
 use std::sync::Arc;
 
@@ -20,16 +21,16 @@ use cql::template::BATCH_ENTRIES_MAX;
 use cql::tokens::quoted_name;
 use yaml::{Node, Place, Raw, did_you_mean};
 
-/// Number of rows whose sizes are averaged, which gives an error of one or two percent.
+/// Number of rows whose sizes are averaged. The average then has an error of one or two percent.
 const ESTIMATED_ROWS: u64 = 500;
 
-/// Statements and groups up to now.
+/// The statements and groups that were built up to now.
 #[derive(Default)]
 struct Built {
     statements: Vec<Statement>,
     groups: Vec<Group>,
     group_of: Vec<usize>,
-    /// First statement of each named statement.
+    /// Index of the first statement of each named statement.
     leads: Vec<u16>,
 }
 
@@ -75,7 +76,7 @@ impl<'a> File<'a, '_> {
         let mut built = self.build(&named, &sizes, verify.as_ref().map(|(index, _)| *index));
         let verify_kind = match &verify {
             Some((index, _)) => *index,
-            // Without a checked read, the verify stage uses another read.
+            // If no read is checked, the verify stage uses another read.
             None => named.iter().position(|named| named.parts[0].verb == Verb::Select)?,
         };
         let load_lead = built.load(&named, &load, verify_kind);
@@ -104,7 +105,7 @@ impl<'a> File<'a, '_> {
         Some((program, StatementPlaces::new(tables.places, &named)))
     }
 
-    /// Reads the CSV that the file names. It may not name other files.
+    /// Reads the CSV that the file names. The CSV may not name other files.
     fn csv(&mut self) -> Option<Option<Csv>> {
         let Some(node) = self.root.find("csv") else {
             return Some(None);
@@ -190,7 +191,7 @@ impl<'a> File<'a, '_> {
         found
     }
 
-    /// Returns true if the file has a statement with that name, even if the statement has mistakes.
+    /// Returns true if the file has a statement with this name, even if the statement has mistakes.
     fn is_statement(&self, name: &str) -> bool {
         let statements = self.root.find("statements");
         statements.is_some_and(|statements| statements.entry(name).is_some())
@@ -383,11 +384,11 @@ impl<'a> File<'a, '_> {
 }
 
 impl Built {
-    /// Returns the first statement of the load stage. Several statements are chained as copies,
-    /// since each is separate in the main stage.
+    /// Returns the first statement of the load stage. If the load stage has several statements,
+    /// chained copies of them are made, since each statement is separate in the main stage.
     fn load(&mut self, named: &[NamedStatement], load: &[usize], verify_kind: usize) -> u16 {
         let [_, _, ..] = load else {
-            // A workload that loads no rows reads instead, if a load is requested.
+            // If a workload has no statement that loads rows, a requested load reads rows instead.
             return self.leads[load.first().copied().unwrap_or(verify_kind)];
         };
         let first = self.statements.len() as u16;

@@ -1,5 +1,5 @@
-//! A workload file at run time: groups of statements with the generators of their bound values, and
-//! the cursor that converts operations to bytes.
+//! A workload file at run time. It contains groups of statements with the generators of their bound
+//! values, and the cursor that converts operations to bytes.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::random::Draws;
 use cql::response::RawRows;
 use cql::token::murmur3;
 
-/// Separates the draws per operation in the load stage from those in the main stage.
+/// Separates the draws for values per operation in the load stage from those in the main stage.
 const LOAD_SEED: u64 = 0x6C6F_6164_0000_0001;
 
-/// Number that a value is a function of, together with the seed.
+/// Number from which a value is computed, together with the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Per {
     Row,
@@ -28,7 +28,7 @@ pub(super) struct Bound {
     pub(super) generate: Gen,
     pub(super) seed: u64,
     pub(super) per: Per,
-    /// True if it is compared with a column of the partition key, or written to one.
+    /// True if the value is compared with a column of the partition key, or written to one.
     pub(super) in_partition_key: bool,
 }
 
@@ -37,7 +37,8 @@ pub(super) struct Bound {
 pub(super) struct Part {
     pub(super) statement: u16,
     pub(super) bound: Vec<Bound>,
-    /// Indexes in `bound` of the partition key, in its order. Empty without a single partition.
+    /// Indexes in `bound` of the columns of the partition key, in key order. Empty if the statement
+    /// does not belong to a single partition.
     pub(super) key: Vec<usize>,
 }
 
@@ -64,10 +65,10 @@ pub(super) struct ExpectedResult {
 #[derive(Debug)]
 pub(super) struct FileSource {
     pub(super) choices: Choices,
-    /// Rows that the load stage writes.
+    /// Number of rows that the load stage writes.
     pub(super) rows: u64,
     pub(super) groups: Vec<Group>,
-    /// For each statement, its group.
+    /// The group of each statement.
     pub(super) group_of: Vec<usize>,
     /// True if the mix deletes rows.
     pub(super) deletes: bool,
@@ -134,7 +135,7 @@ impl Bound {
 
 impl FileCursor {
     /// Returns the row of an entry. Rows of a batch are consecutive, and the first loaded row
-    /// follows the last one.
+    /// follows the last loaded row.
     fn row(&self, index: u64) -> u64 {
         let key = self.operation.key;
         if index == 0 || key >= self.source.rows {
@@ -143,7 +144,8 @@ impl FileCursor {
         (key + index) % self.source.rows
     }
 
-    /// Returns the number for values per operation. Every row of a batch has its own number.
+    /// Returns the operation number from which values per operation are computed. Every row of a
+    /// batch has a separate number.
     fn operation_number(&self, index: u64) -> u64 {
         let group = &self.source.groups[self.group];
         let stride = group.size.range().1;
@@ -222,7 +224,7 @@ impl OperationEncoder for FileCursor {
         }
     }
 
-    /// Compares the single row, cell by cell, with the row that the load stage wrote.
+    /// Compares each cell of the single row with the row that the load stage wrote.
     fn check(&mut self, rows: &RawRows) -> Check {
         let Some(expected) = &self.source.expected else {
             return Check::Unknown;

@@ -7,25 +7,25 @@ use std::collections::HashSet;
 /// A CSV with a header line.
 #[derive(Debug)]
 pub(super) struct Csv {
-    /// Path as written in the workload.
+    /// Path of the CSV, as written in the workload.
     pub(super) file: String,
-    /// Names of its columns.
+    /// Names of the columns.
     names: Vec<String>,
     records: Vec<csv::StringRecord>,
 }
 
 impl Csv {
-    /// Reads a CSV (RFC 4180: commas, quotes where needed).
+    /// Parses a CSV (RFC 4180: cells separated by commas, and quoted if necessary).
     ///
     /// # Errors
-    /// A sentence with the line, if it has no header, no record, or a record with another number of
-    /// cells.
+    /// A sentence with the line, if the CSV has no header or no record, or if a record has a
+    /// different number of cells.
     pub(super) fn read(file: &str, text: &str) -> Result<Csv, String> {
         let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
         let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
         let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
         let records = reader.records().collect::<Result<Vec<_>, _>>().map_err(|error| {
-            // The library's message contains the line.
+            // The library's message includes the line.
             format!("{file}: {error}")
         })?;
         if records.is_empty() {
@@ -45,12 +45,12 @@ impl Csv {
         self.records.len() as u64
     }
 
-    /// Returns the names of its columns.
+    /// Returns the names of the columns.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// Returns the values of a column, as a type.
+    /// Returns the values of a column, converted to a CQL type.
     ///
     /// # Errors
     /// A sentence with the line, if the file has no such column, or if a cell is not a value of the
@@ -80,7 +80,7 @@ impl Csv {
     }
 }
 
-/// The cells of a column, as bytes of a type.
+/// The cells of a column, as the bytes of a CQL type.
 #[derive(Debug, Default)]
 pub(super) struct Cells {
     bytes: Vec<u8>,
@@ -93,7 +93,7 @@ impl Cells {
         self.ends.push(self.bytes.len());
     }
 
-    /// Returns the cell of row n. After the last cell, it starts again.
+    /// Returns the cell of row n. After the last cell, the cells repeat.
     #[inline]
     pub(super) fn cell(&self, n: u64) -> &[u8] {
         let place = (n % self.ends.len() as u64) as usize;
@@ -107,7 +107,7 @@ impl Cells {
         (0..self.ends.len() as u64).all(|n| seen.insert(self.cell(n)))
     }
 
-    /// Returns the size of the longest cell, bytes.
+    /// Returns the size of the longest cell, in bytes.
     pub(super) fn bytes_max(&self) -> u64 {
         let all = (0..self.ends.len() as u64).map(|n| self.cell(n).len());
         all.max().unwrap_or(0) as u64

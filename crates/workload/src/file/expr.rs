@@ -10,7 +10,7 @@ const DEPTH_MAX: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) message: String,
-    /// Byte offset in the expression.
+    /// Byte offset of the mistake in the expression.
     pub(super) at: usize,
     pub(super) hint: Option<String>,
 }
@@ -32,11 +32,11 @@ impl Wrong {
     }
 }
 
-/// An expression and its position.
+/// An expression, and its position in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expr {
     pub(super) at: usize,
-    /// The text as written.
+    /// The text of the expression, as written.
     pub(super) text: String,
     pub(super) form: Form,
 }
@@ -45,7 +45,7 @@ pub(super) struct Expr {
 pub(super) enum Form {
     /// A number, a range of numbers, or a time span, which begins with a digit or a sign.
     Number,
-    /// A text in single quotes, without them.
+    /// A text in single quotes. The quotes are not included.
     Text(String),
     /// A name, with arguments in parentheses if there are any.
     Call {
@@ -56,13 +56,13 @@ pub(super) enum Form {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Argument {
-    /// The name before its `=`, or before a colon if YAML permits a colon.
+    /// The name before the `=` of an argument, or before a colon if YAML permits a colon.
     pub(super) name: Option<String>,
     pub(super) value: Expr,
 }
 
 impl Expr {
-    /// Returns the name of the function. Empty for a literal.
+    /// Returns the name of the function. The name of a literal is empty.
     pub(super) fn name(&self) -> &str {
         match &self.form {
             Form::Call { name, .. } => name,

@@ -3,7 +3,7 @@
 //! It checks only the structure, because Cassandra checks the values. A word that does not begin a
 //! clause is a typing error that would otherwise be found only during the run.
 //!
-//! Long because each clause has its reader here.
+//! Long because it contains a parser for each clause.
 
 use super::statement::Verb;
 use crate::schema::{Table, Token, TokenKind};
@@ -12,15 +12,15 @@ use yaml::did_you_mean;
 /// Columns that a statement names.
 #[derive(Debug, Default)]
 struct Clauses {
-    /// Every column that is named as a column, with its offset.
+    /// Every column name in the statement, with its offset.
     columns: Vec<(String, usize)>,
     /// Columns that are compared with `=` or IN in the WHERE, or that an INSERT lists.
     fixed: Vec<String>,
     /// Columns that an UPDATE sets or an INSERT lists.
     set: Vec<String>,
-    /// True if an INSERT gets its columns from a JSON text.
+    /// True if an INSERT takes its columns from a JSON text.
     is_json: bool,
-    /// Offset of the clause that identifies rows: the WHERE, or the list of columns.
+    /// Offset of the clause that identifies rows: the WHERE clause, or the list of columns.
     rows_at: Option<usize>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn check(
     let column = |name: &String| table.column(name);
     let set: Vec<usize> = found.set.iter().filter_map(column).collect();
     let values = || set.iter().filter(|&&column| !table.is_key(column));
-    // A write to only static columns needs no clustering columns.
+    // A write to static columns only does not need clustering columns.
     let shared = values().next().is_some() && values().all(|&at| table.columns[at].is_static);
     let one_row = verb != Verb::Delete && !shared;
     let clustering = if one_row { &table.clustering[..] } else { &[] };
@@ -90,7 +90,7 @@ fn clauses(tokens: &[Token], verb: Verb) -> Result<Clauses, GrammarMistake> {
     Ok(reader.found)
 }
 
-/// Words that may follow values, so they are not values.
+/// Words that may follow values, and are not values themselves.
 const AFTER_VALUES: [&str; 12] = [
     "and", "where", "if", "using", "group", "order", "per", "limit", "allow", "with", "set", "from",
 ];
@@ -128,7 +128,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Reports that the current word is not permitted at its place.
+    /// Reports that the current word is not permitted here.
     fn fault<T>(&self, expected: &[&str]) -> Result<T, GrammarMistake> {
         let expected: Vec<String> = expected.iter().map(|word| word.to_uppercase()).collect();
         let known = || expected.iter().map(String::as_str);
@@ -161,7 +161,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a name as in the table, with its offset.
+    /// Reads a name in the same form as in the table, with its offset.
     fn name(&mut self) -> Result<(String, usize), GrammarMistake> {
         let is_name = |token: &&Token| match token.kind {
             TokenKind::Word => !token.text.starts_with(|c: char| c.is_ascii_digit()),
@@ -184,7 +184,7 @@ impl Reader<'_> {
         Ok(name)
     }
 
-    /// Skips from an opening parenthesis to after its closing one.
+    /// Skips an opening parenthesis, and everything up to and including its closing parenthesis.
     fn balanced(&mut self) -> Result<(), GrammarMistake> {
         let mut depth = 0;
         while let Some(token) = self.token() {
@@ -215,7 +215,7 @@ impl Reader<'_> {
                 self.at += 1
             }
             if self.is(",") || self.is_word("from") {
-                // A name alone, optionally with an alias.
+                // The item is only a name, perhaps with an alias.
                 let alone = self.at - item == 1;
                 let renamed = self.tokens.get(item + 1).is_some_and(|t| t.text == "as");
                 let first = &self.tokens[item];
@@ -326,7 +326,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads clauses in their order up to the end. Each may occur at most once.
+    /// Reads the remaining clauses up to the end of the statement. They must have the given order,
+    /// and each may occur at most once.
     fn tail(&mut self, clauses: &[&str]) -> Result<(), GrammarMistake> {
         let (mut left, mut may_go_on) = (clauses, false);
         loop {
@@ -365,7 +366,7 @@ impl Reader<'_> {
                 "if" if self.word("exists") => {}
                 "if" => self.relations(false)?,
                 "using" => self.using()?,
-                // Options of an index, which the server checks.
+                // The rest is the options of an index, which the server checks.
                 _ => self.at = self.tokens.len(),
             }
             may_go_on = matches!(clause, "where" | "using" | "if");

@@ -1,16 +1,16 @@
-//! Groups of rows with different sizes, since partitions have different numbers of rows.
+//! Groups of rows with different sizes. They model partitions with different numbers of rows.
 
-/// Group sizes, which are used in sequence and repeated. Row n belongs to a group, and has a
-/// position in it.
+/// Group sizes that repeat after the last group. Every row belongs to a group, and has a position
+/// in the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Groups {
-    /// End of each group, in rows from the start of the first.
+    /// End of each group, as a number of rows from the start of the first group.
     ends: Vec<u64>,
 }
 
 impl Groups {
-    /// Creates groups of these sizes. `None` if there are none, one is 0, or the total is too
-    /// large.
+    /// Creates groups of these sizes. Returns `None` if the list is empty, if a size is 0, or if
+    /// the total is too large.
     pub(super) fn new(sizes: &[u64]) -> Option<Groups> {
         let mut end = 0u64;
         let mut ends = Vec::with_capacity(sizes.len());

@@ -8,7 +8,7 @@ use cql::value::{CqlType, Value, append_varint, days_since_1970};
 
 const MS_PER_DAY: i64 = 86_400_000;
 
-/// Returns the text of a constant, with or without quotes.
+/// Returns the text of a constant, whether or not the constant is in quotes.
 fn text_of(expr: &Expr) -> Option<&str> {
     match &expr.form {
         Form::Text(text) => Some(text),
@@ -115,8 +115,8 @@ fn decimal(text: &str) -> Option<Value> {
     })
 }
 
-/// Parses numbers with `y`, `mo`, `w`, `d`, `h`, `m`, `s`, `ms`, `us` or `ns` after them, without
-/// blanks.
+/// Parses a time span: numbers, each followed by `y`, `mo`, `w`, `d`, `h`, `m`, `s`, `ms`, `us` or
+/// `ns`, without blanks.
 fn duration(text: &str) -> Option<Value> {
     let (mut months, mut days, mut nanoseconds) = (0i32, 0i32, 0i64);
     let mut rest = text;
@@ -154,7 +154,8 @@ fn duration(text: &str) -> Option<Value> {
     })
 }
 
-/// Parses `2024-01-31`, with a time of day in UTC after a `T` or blank. Returns ms since 1970.
+/// Parses a date such as `2024-01-31`, or a date and a time of day in UTC after a `T` or a blank.
+/// Returns milliseconds since 1970.
 fn instant_ms(text: &str) -> Option<i64> {
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
     let mut parts = day.split('-').map(|part| part.parse::<u32>().ok());
@@ -163,7 +164,7 @@ fn instant_ms(text: &str) -> Option<i64> {
         return None;
     }
     let days = days_since_1970(year.into(), month.into(), day.into())?;
-    // These are cqlsh's form of UTC, and the usual forms.
+    // The ways in which cqlsh and other tools write UTC.
     let zones = ["Z", "+0000", "+00:00"];
     let time = zones.into_iter().find_map(|zone| time.strip_suffix(zone)).unwrap_or(time);
     let ms = if time.is_empty() {
@@ -183,7 +184,8 @@ fn time_of_day_ms(text: &str) -> Option<i64> {
     if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    // Digits beyond milliseconds must be zero, since cqlsh writes three more.
+    // Digits after the milliseconds must be zero. They are accepted because cqlsh writes
+    // microseconds.
     let (fraction, finer) = fraction.split_at_checked(3).unwrap_or((fraction, ""));
     if !finer.bytes().all(|digit| digit == b'0') {
         return None;
@@ -192,7 +194,8 @@ fn time_of_day_ms(text: &str) -> Option<i64> {
     Some(i64::from((hour * 60 + minute) * 60 + second) * 1000 + i64::from(ms))
 }
 
-/// Parses a point in time in ms since 1970. It is a date in quotes, or the number itself.
+/// Parses a point in time, in ms since 1970. The constant is either a date in quotes or the number
+/// itself.
 pub(super) fn time_ms(expr: &Expr) -> Result<i64, Wrong> {
     let text = text_of(expr).unwrap_or_default();
     // The last millisecond of the year 9999, since later dates cannot be written with four digits.
@@ -217,7 +220,7 @@ pub(super) fn span_ms(expr: &Expr) -> Result<i64, Wrong> {
         _ => None,
     };
     let number: Option<i64> = text[..digits].parse().ok();
-    // A step of more than a year leaves the range of times after a few thousand rows.
+    // Steps of more than a year would leave the range of times after a few thousand rows.
     let span = number.zip(factor).and_then(|(n, factor)| n.checked_mul(factor));
     span.filter(|ms| *ms <= 366 * MS_PER_DAY).ok_or_else(|| {
         let message = format!("`{text}` is not a duration up to a year");

@@ -1,4 +1,4 @@
-//! A value in a workload file, before its column is known.
+//! A value in a workload file for which the column is not yet known.
 
 use super::compiled_program::Per;
 use super::expr::{Expr, Wrong};
@@ -16,28 +16,30 @@ pub(super) struct Value {
     pub(super) per: Per,
     /// Type stated in the file. It is used if the text of a statement does not determine the type.
     pub(super) typ: Option<CqlType>,
-    /// Place of the expression.
+    /// Place of the expression in the file.
     pub(super) place: Place,
     pub(super) seed: u64,
-    /// Number that it is a function of, if it is not the number of its row or operation.
+    /// Number from which the value is computed, if this is not the number of the row or operation.
     pub(super) made_from: MadeFrom,
-    /// Share of the numbers without a value.
+    /// Share of the rows or operations that have no value.
     pub(super) missing: f64,
 }
 
-/// Number that a value is a function of.
+/// Number from which a value is computed.
 #[derive(Clone, Debug)]
 pub(super) enum MadeFrom {
     /// The number of the row or operation itself.
     Itself,
-    /// The number of the row or operation, divided, and then modulo, as in [`Gen::Every`].
+    /// The quotient of the number of the row or operation, and optionally the remainder of this
+    /// quotient, as in [`Gen::Every`].
     Every(u64, Option<u64>),
-    /// The number of its group, or its position in the group.
+    /// The number of the row's group, or the position of the row in its group.
     Group(Arc<Groups>, GroupedBy),
 }
 
 impl Value {
-    /// Returns its generator for values of a type that are functions of such numbers.
+    /// Returns the generator of this value for a CQL type. `numbers` describes the numbers from
+    /// which the values are computed.
     pub(super) fn generator(&self, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
         let made = self.whole_generator(typ, numbers)?;
         if self.missing == 0.0 {
@@ -49,7 +51,7 @@ impl Value {
         })
     }
 
-    /// Does the same as [`Value::generator`], for numbers that have a value.
+    /// Does the same as [`Value::generator`], without regard to missing values.
     fn whole_generator(&self, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
         let up_to = |last: Option<u64>| {
             let numbers = Numbers { last, ..numbers };

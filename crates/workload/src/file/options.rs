@@ -51,8 +51,8 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns one of a few words. `None` if it is absent, or if it is another word, which is
-    /// reported.
+    /// Returns one of a few permitted words. Returns `None` if the key is absent. Another word is
+    /// reported, and also returns `None`.
     fn one_of<T: Copy>(&mut self, node: &'a Node, key: &str, known: &[(&str, T)]) -> Option<T> {
         let found = node.find(key)?;
         let text = self.text_of(found, key)?;

@@ -1,10 +1,10 @@
-//! Ranges that begin below 0. They are drawn from 0 and shifted.
+//! Ranges that begin below 0. A number is drawn from a range that begins at 0, and then shifted.
 
 use super::expr::Expr;
 use crate::params::whole_number;
 use cql::value::CqlType;
 
-/// Returns the start of a distribution's range if that is below 0. Also returns the expression,
+/// Returns the start of a distribution's range if the start is below 0. Also returns the expression
 /// with its range shifted to begin at 0.
 pub(super) fn from_zero(expr: &Expr) -> (i64, Option<Expr>) {
     let range = expr.arguments().first().map(|first| &first.value);
@@ -35,7 +35,8 @@ pub(super) fn signed(text: &str) -> Option<i64> {
     })
 }
 
-/// Returns the smallest number of a type. `None` if it is far below any range.
+/// Returns the smallest number of a type. Returns `None` if the smallest number is far below any
+/// range.
 pub(super) fn least(typ: &CqlType) -> Option<i64> {
     match typ {
         CqlType::Tinyint => Some(i8::MIN.into()),

@@ -20,10 +20,10 @@ pub(super) const BYTES_MAX: u64 = 16_000_000;
 /// Maximum number of elements of a collection. Cassandra warns and becomes slow with far fewer
 /// elements.
 const ELEMENTS_MAX: u64 = 65_535;
-/// 2024-01-01, which is the default start of times.
+/// 2024-01-01, the default start of times, in ms since 1970.
 const START_MS_DEFAULT: i64 = 1_704_067_200_000;
 
-/// All functions that define values.
+/// Names of all functions that define values.
 pub(super) const FUNCTIONS: [&str; 23] = [
     "row",
     "hash",
@@ -50,10 +50,10 @@ pub(super) const FUNCTIONS: [&str; 23] = [
     "column",
 ];
 
-/// Properties of the numbers that values are functions of.
+/// Properties of the numbers from which values are computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'a> {
-    /// The largest number. `None` without a bound (operations, rows that are added).
+    /// The largest number. `None` if the numbers have no bound, as for operations and added rows.
     pub(super) last: Option<u64>,
     /// The CSV whose records are the rows.
     pub(super) csv: Option<&'a Csv>,
@@ -200,7 +200,8 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
                 return Err(Wrong::new(expr.at, message));
             }
             let sampler = sampler(moved.as_ref().unwrap_or(expr), (0, i64::MAX as u64))?;
-            // A range that is entirely below 0 is below the largest value of every type.
+            // The largest value of a range that is entirely below 0 is below the largest value of
+            // every type.
             let last = sampler.range().1.checked_add_signed(from).unwrap_or(0);
             (Number::Draw(from, sampler), Some(last))
         }
@@ -219,7 +220,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
         CqlType::Decimal => (As::Decimal, u64::MAX),
         CqlType::Float => (As::Float, u64::MAX),
         CqlType::Double => (As::Double, u64::MAX),
-        // A day is a 32-bit number around 1970.
+        // A day is an unsigned 32-bit number, and 1970-01-01 is in the middle of the range.
         CqlType::Date => (As::Day, i32::MAX as u64),
         CqlType::Inet if is_hash => return Ok(Gen::Inet),
         CqlType::Uuid if is_hash => return Ok(Gen::Uuid),
@@ -281,7 +282,7 @@ fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     let parse = |text: &str| {
         let whole = signed(text).map(|number| number as f64);
         let number = whole.or_else(|| text.trim().parse().ok());
-        // Decimals have two digits after the point, in 64 bits.
+        // Decimals have two digits after the point and are stored in 64 bits.
         number.filter(|number| number.abs() <= 1e15)
     };
     match (parse(from), parse(to)) {
@@ -290,7 +291,7 @@ fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     }
 }
 
-/// Returns the size and the random part of a text or blob.
+/// Returns the size of a text or blob, and the number of random bytes in each pattern.
 fn sized(expr: &Expr) -> Result<(Sizes, usize), Wrong> {
     let (positional, named) = split(expr, &["compressible", "size"])?;
     let size = match (positional[..].first(), named[1], positional.len()) {
@@ -349,7 +350,7 @@ fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
     Ok(Gen::Cell(Arc::new(cells)))
 }
 
-/// Reads `start` and `step`, in milliseconds.
+/// Reads the arguments `start` and `step`, and returns milliseconds.
 fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
     let (positional, named) = split(expr, &["start", "step"])?;
     if let Some(extra) = positional.first() {
@@ -364,7 +365,7 @@ fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
 fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let (positional, _) = split(expr, &[])?;
     let size = |expr: &Expr| Sizes::read(expr, (0, ELEMENTS_MAX));
-    // Inside a collection, values are functions of the position of the element.
+    // Inside a collection, values are computed from the position of the element.
     let places = Numbers {
         last: Some(ELEMENTS_MAX),
         csv: None,

@@ -37,7 +37,7 @@ const STATEMENTS_MAX: usize = crate::mix::KINDS_MAX;
 /// Result of `schema`.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// Statements in order, qualified, and the place of each.
+    /// Statements that create the schema, qualified and in order, each with its place.
     pub(super) create: Vec<String>,
     pub(super) places: Vec<Place>,
     pub(super) tables: Vec<Table>,
@@ -260,7 +260,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns the place of a scalar's text, without its quotes.
+    /// Returns the place of a scalar's text, after the opening quote.
     pub(super) fn inside(&self, node: &Node) -> Place {
         let mut place = node.place.clone();
         let slice = self.text.get(place.span.clone()).unwrap_or_default();
@@ -270,7 +270,7 @@ impl<'a> File<'a, '_> {
         place
     }
 
-    /// Converts `words: [a, b]` to the function of that name.
+    /// Converts `words: [a, b]` to a call of the function `words`.
     fn words(&mut self, node: &'a Node, by: Option<&'a Node>) -> Option<Expr> {
         let Raw::List(items) = &node.raw else {
             let message = format!("words must be a list, not {}", node.describe());
@@ -307,7 +307,7 @@ impl<'a> File<'a, '_> {
 
     fn cql_type(&mut self, node: &'a Node, types: &[UdtType]) -> Option<CqlType> {
         let text = self.text_of(node, "type")?;
-        // The type of a column is parsed like one of a table.
+        // The type of a value is parsed like the type of a column in a table.
         let table = format!("CREATE TABLE t (k int PRIMARY KEY, v {text})");
         match schema::parse(&table, types) {
             Ok(DefinedObject::Table(mut table)) if table.columns.len() == 2 => {
@@ -399,7 +399,8 @@ fn makes_tables(tokens: &[schema::Token]) -> bool {
     }
 }
 
-/// Adds IF NOT EXISTS to the statement, so that a second run accepts the objects of the first.
+/// Adds IF NOT EXISTS to the statement, so that a second run accepts the objects that the first run
+/// created.
 fn if_not_exists(cql: &str) -> String {
     let tokens = schema::tokens(cql).unwrap_or_default();
     let is_noun = |text: &str| ["table", "columnfamily", "type", "index", "view"].contains(&text);
@@ -416,7 +417,8 @@ fn if_not_exists(cql: &str) -> String {
     format!("{} IF NOT EXISTS{}", &cql[..end], &cql[end..])
 }
 
-/// Returns the seed of a value. Its draws depend on its name, not on its place in the file.
+/// Returns the seed of a value. The draws of the value depend on its name, not on its position in
+/// the file.
 fn seed_of(entry: &Entry, seed: u64) -> u64 {
     entry.key.bytes().fold(lane(seed, lanes::CONTENTS), |seed, byte| {
         lane(seed, u64::from(byte))

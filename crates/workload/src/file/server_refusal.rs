@@ -1,8 +1,8 @@
-//! A compiled workload file, with the places of all parts that a server may refuse. A refusal
-//! becomes a mistake, and is shown at its place.
+//! A compiled workload file, with the places of everything that a server may refuse. A refusal is
+//! reported as a mistake at its place.
 //!
-//! A statement is moved to another keyspace completely, or not at all. It names no keyspace except
-//! that of the workload, which the parser has checked.
+//! A statement is moved to another keyspace completely, or not at all. It names only the keyspace
+//! of the workload, which the parser has checked.
 
 use cql::value::CqlType;
 use yaml::{Diagnostics, Place, SourceText};
@@ -12,11 +12,11 @@ use crate::program::Program;
 use crate::schema::{self, Token};
 use crate::type_assumptions::is_taken;
 
-/// Places of the parts of a program.
+/// Places in the file of the statements of a program.
 pub(super) struct StatementPlaces {
-    /// Places of the schema's statements.
+    /// Places of the statements of the schema.
     schema: Vec<Place>,
-    /// The statements of the program. Copies for the load stage come after them.
+    /// The statements of the program. Copies for the load stage come last.
     statements: Vec<PlacedStatement>,
 }
 
@@ -54,7 +54,7 @@ struct Marker {
     place: Place,
 }
 
-/// A workload file that compiles.
+/// A workload file that has been compiled without mistakes.
 pub struct CompiledFile {
     program: Program,
     places: StatementPlaces,
@@ -63,9 +63,9 @@ pub struct CompiledFile {
 
 /// The statements of a workload file in a keyspace.
 pub struct KeyspaceStatements {
-    /// Statements that create its tables, types and indexes, in this order.
+    /// Statements that create the tables, types and indexes of the workload, in this order.
     pub schema: Vec<String>,
-    /// Each statement once, with the numbers for [`CompiledFile::refuse`].
+    /// Each statement once. Its index is the number for [`CompiledFile::refuse`].
     pub statements: Vec<String>,
 }
 
@@ -92,14 +92,14 @@ impl CompiledFile {
         self.program
     }
 
-    /// Returns its statements, in its own keyspace or in another one.
+    /// Returns the statements of the file, in the keyspace of the workload or in another one.
     pub fn placed(&self, keyspace: &str) -> KeyspaceStatements {
         let own = self.program.keyspace();
         let moved = |cql: &str| {
             if keyspace == own {
                 cql.to_owned()
             } else {
-                // A compiled statement has already been parsed.
+                // A compiled statement has already been parsed, so it can be parsed again.
                 schema::moved(cql, own, keyspace).expect("a statement that was read before")
             }
         };
@@ -111,27 +111,27 @@ impl CompiledFile {
         }
     }
 
-    /// Creates diagnostics without mistakes, for the sources of the file.
+    /// Creates empty diagnostics for the sources of the file.
     pub fn no_mistakes(&self) -> Diagnostics {
         Diagnostics::new(self.sources.clone())
     }
 
-    /// Adds the server's message that refuses a schema statement.
+    /// Reports the message with which the server refused a schema statement.
     pub fn refuse_schema(&self, number: usize, words: &str, out: &mut Diagnostics) {
         if let Some(place) = self.places.schema.get(number) {
             out.add(place, words, None);
         }
     }
 
-    /// Adds the server's message that refuses a statement.
+    /// Reports the message with which the server refused a statement.
     pub fn refuse(&self, number: usize, words: &str, out: &mut Diagnostics) {
         if let Some(written) = self.places.statements.get(number) {
             out.add(&written.place, words, None);
         }
     }
 
-    /// Reports every marker of a statement whose type on the server differs from that of its
-    /// values. The server would refuse or misinterpret these values.
+    /// Reports every marker of a statement for which the server expects another type than that of
+    /// the generated values. The server would refuse or misinterpret these values.
     pub fn compare(&self, number: usize, takes: &[CqlType], out: &mut Diagnostics) {
         let Some(written) = self.places.statements.get(number) else {
             return;

@@ -6,7 +6,7 @@ use crate::params::whole_number;
 use crate::random::Draws;
 use std::sync::Arc;
 
-/// Name of the function that chooses from a list.
+/// Name of the function that chooses a size from a list.
 pub(super) const ONE_OF: &str = "one_of";
 
 /// Sizes of texts, blobs and collections.
@@ -14,7 +14,7 @@ pub(super) const ONE_OF: &str = "one_of";
 pub(super) enum Sizes {
     /// From a distribution.
     Drawn(Sampler),
-    /// Each of these is equally likely. There is at least one.
+    /// A list of equally likely sizes. It has at least one size.
     OneOf(Arc<[u64]>),
 }
 
@@ -74,7 +74,7 @@ impl Sizes {
 
 /// Parses a distribution with a range.
 pub(super) fn sampler(expr: &Expr, limits: (u64, u64)) -> Result<Sampler, Wrong> {
-    // A range alone means a uniform distribution.
+    // A range without a name is a uniform distribution.
     let text = if matches!(expr.form, Form::Number) && expr.text.contains("..") {
         format!("uniform({})", expr.text)
     } else {

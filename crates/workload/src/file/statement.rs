@@ -21,9 +21,9 @@ pub(super) struct Context<'a> {
     /// True if the schema has mistakes, which may be the reason for a missing table.
     pub(super) is_incomplete: bool,
     pub(super) values: &'a BTreeMap<String, Value>,
-    /// The section of the values, which also contains values with mistakes.
+    /// The `values` section of the file, including values with mistakes.
     pub(super) written: Option<&'a Node>,
-    /// True if that section is present under a misspelt name.
+    /// True if the `values` section is present under a misspelt name.
     pub(super) has_lost_values: bool,
     pub(super) keyspace: &'a str,
     pub(super) rows: Numbers<'a>,
@@ -40,14 +40,15 @@ pub(super) enum Verb {
     Delete,
 }
 
-/// A marker with its column.
+/// A marker, with the column that it belongs to.
 #[derive(Clone, Debug)]
 pub(super) struct Bind {
     pub(super) value: String,
     pub(super) column: Option<String>,
-    /// True if it is written to the column, or compared with it by `=` in the WHERE.
+    /// True if the marker is written to the column, or compared with the column by `=` in the WHERE
+    /// clause.
     pub(super) is_equal: bool,
-    /// Type of its values.
+    /// Type of the values that are bound.
     pub(super) typ: CqlType,
     pub(super) place: Place,
 }
@@ -55,27 +56,28 @@ pub(super) struct Bind {
 /// A parsed statement.
 #[derive(Clone, Debug)]
 pub(super) struct Read {
-    /// Text with `?` for markers, and with the keyspace before the table.
+    /// Text of the statement, with `?` for markers and with the keyspace before the table.
     pub(super) cql: String,
     pub(super) place: Place,
     pub(super) verb: Verb,
-    /// Index of its table.
+    /// Index of the table that the statement uses.
     pub(super) table: usize,
     pub(super) binds: Vec<Bind>,
     pub(super) bound: Vec<Bound>,
-    /// The same as [`super::compiled_program::Part::key`].
+    /// The markers of the partition key, as in [`super::compiled_program::Part::key`].
     pub(super) key: Vec<usize>,
     pub(super) conditional: bool,
     pub(super) idempotent: bool,
     pub(super) expires: bool,
-    /// Columns that it writes, by markers or constants.
+    /// Columns that the statement writes, by markers or constants.
     pub(super) writes: Vec<String>,
-    /// Names between SELECT and FROM. `None` if there is other text.
+    /// Column names between SELECT and FROM. `None` if there is anything other than names.
     pub(super) selected: Option<Vec<String>>,
 }
 
 impl Read {
-    /// Returns true if it reads a partition that a CSV names. The user then states its existence.
+    /// Returns true if the statement reads a partition whose key comes from a CSV. By providing the
+    /// CSV, the user states that the partition exists.
     pub(super) fn is_by_csv(&self) -> bool {
         let is_cell = |&at: &usize| matches!(self.bound[at].generate, Gen::Cell(_));
         self.verb == Verb::Select && !self.key.is_empty() && self.key.iter().all(is_cell)
@@ -107,7 +109,8 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     let (verb, table_name, table_at) = verb_and_table(&tokens, context.keyspace)
         .map_err(|(at, message, hint)| mistake(at, message, hint))?;
     let table = table_of(&table_name, context).map_err(|wrong| match wrong {
-        // The mistakes of the schema were reported, and one of them may be about this table.
+        // The mistakes of the schema are already reported, and one of them may have caused the
+        // missing table.
         None => Vec::new(),
         Some((message, hint)) => mistake(table_at, message, hint),
     })?;
@@ -168,8 +171,8 @@ fn counts_differ(tokens: &[Token]) -> Option<String> {
     ))
 }
 
-/// Returns the index of a table, or a message. The message is empty if a mistake in the schema may
-/// be the reason.
+/// Returns the index of a table, or an error message. The message is empty if a mistake in the
+/// schema may be the reason for the missing table.
 fn table_of(name: &str, context: &Context) -> Result<usize, Option<(String, Option<String>)>> {
     let found = context.tables.iter().position(|table| table.name == name);
     found.ok_or_else(|| {
@@ -191,10 +194,10 @@ fn has(tokens: &[Token], word: &str) -> bool {
     tokens.iter().any(|token| is_word(token, word))
 }
 
-/// Names of markers, with their offsets.
+/// Names of markers, with their offsets in the text.
 type Names = Vec<(String, usize)>;
 
-/// Returns the names of the markers, and the text with `?` instead of them.
+/// Returns the names of the markers, and the text in which `?` replaces them.
 fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, String)> {
     let (mut names, mut plain, mut copied) = (Vec::new(), String::new(), 0);
     for (index, token) in tokens.iter().enumerate() {
@@ -266,7 +269,8 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
     }
 }
 
-/// Returns the markers of the partition key, in order. Empty unless all its columns have one.
+/// Returns the markers of the partition key, in key order. The list is empty unless every column of
+/// the partition key has a marker.
 fn key(table: &Table, binds: &[Bind]) -> Vec<usize> {
     let columns = table.partition_key.iter();
     let found: Option<Vec<usize>> = columns
@@ -280,7 +284,7 @@ fn key(table: &Table, binds: &[Bind]) -> Vec<usize> {
     found.unwrap_or_default()
 }
 
-/// Returns true if two executions have the same effect as one, according to its text.
+/// Returns true if the text shows that two executions have the same effect as one.
 fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
     if verb == Verb::Select {
         return true;
@@ -289,7 +293,7 @@ fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
     let calls = tokens
         .windows(2)
         .any(|pair| (is_word(&pair[0], "now") || is_word(&pair[0], "uuid")) && is(&pair[1], "("));
-    // `l = l + ?` appends twice.
+    // For example, `l = l + ?` appends twice if it is executed twice.
     let adds = verb == Verb::Update && tokens.iter().any(|token| is(token, "+") || is(token, "-"));
     !(has(tokens, "if") || calls || adds || is_counter && verb == Verb::Update)
 }
@@ -307,8 +311,8 @@ fn writes(tokens: &[Token], verb: Verb) -> Vec<String> {
     };
     match verb {
         Verb::Insert => names(&tokens[between(&|t| is(t, "("), &|t| is(t, ")"))]),
-        // It may return too many names, but not too few: `a = a + ?` names a column twice, and a
-        // constant is not a name.
+        // The list may contain too many names, but never too few. For example, `a = a + ?` names a
+        // column twice. A constant is not a name.
         Verb::Update => names(&tokens[between(&|t| is_word(t, "set"), &|t| is_word(t, "where"))]),
         Verb::Select | Verb::Delete => Vec::new(),
     }
@@ -337,7 +341,7 @@ struct Binder<'a> {
 }
 
 impl Binder<'_> {
-    /// Binds every marker, with the tokens before it.
+    /// Binds every marker. The tokens before a marker determine its column.
     fn bind_all(
         &mut self,
         names: &[(String, usize)],
@@ -367,7 +371,7 @@ impl Binder<'_> {
             if self.context.has_lost_values
                 || written.is_some_and(|values| values.entry(name).is_some())
             {
-                // Its mistake is reported at its place.
+                // The mistake in the named value has already been reported.
                 return;
             }
             let known = self.context.values.keys().map(String::as_str);

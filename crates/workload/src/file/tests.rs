@@ -36,7 +36,7 @@ fn program(text: &str) -> Arc<Program> {
     Arc::new(made.unwrap_or_else(|mistakes| panic!("{mistakes}")))
 }
 
-/// Returns the values of an operation's entries separately.
+/// Returns the values of each entry of an operation.
 fn values(program: &Arc<Program>, stage: Stage, n: u64) -> Vec<Vec<Vec<u8>>> {
     let mut generator = program.generator(stage);
     generator.begin(n);
@@ -104,8 +104,8 @@ fn a_logged_batch_writes_one_order_to_both_tables() {
         let [order, by_customer] = &entries[..] else {
             panic!("{} entries", entries.len());
         };
-        // id, customer, placed, total of the first statement; customer, placed, id, total of the
-        // second.
+        // The first statement binds id, customer, placed and total. The second binds customer,
+        // placed, id and total.
         let same = [&order[1], &order[2], &order[0], &order[4]];
         assert_eq!(
             same.map(Vec::as_slice),

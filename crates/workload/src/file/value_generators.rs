@@ -10,24 +10,25 @@ use crate::random::{Draws, GOLDEN, lane, mix};
 use cql::value::{append_varint, time_uuid, uuid_ticks};
 use std::sync::Arc;
 
-/// Length that represents an unset value.
+/// Length field of an unset value in the protocol.
 const UNSET: i32 = -2;
 
-/// The characters of random texts. There are 64, so that 6 bits select one.
+/// The characters of random texts. Since there are 64, six bits select one.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 
 /// A whole number.
 #[derive(Clone, Debug)]
 pub(super) enum Number {
-    /// `from + number / divide % modulo`.
+    /// The number `from + number / divide % modulo`.
     Row {
         from: u64,
         divide: u64,
         modulo: Option<u64>,
     },
-    /// Gives 64 scattered bits, which are different for different numbers.
+    /// A hash of the number. Different numbers have different hashes of 64 bits.
     Hash,
-    /// The start of the range, which may be below 0, and the distance from it.
+    /// The start of the range, which may be below 0, and the distribution of the distance from the
+    /// start.
     Draw(i64, Sampler),
     /// Milliseconds since 1970.
     Time { start_ms: i64, step_ms: i64 },
@@ -82,16 +83,16 @@ pub(super) enum Gen {
         share: f64,
     },
     Inet,
-    /// Always the same bytes.
+    /// The same bytes for all numbers.
     Fixed(Vec<u8>),
-    /// The value of another number. `divide` consecutive numbers share a value, and after `modulo`
-    /// different values they repeat.
+    /// The value of a quotient or remainder of the number. `divide` consecutive numbers share a
+    /// value, and the values repeat after `modulo` different values.
     Every {
         of: Box<Gen>,
         divide: u64,
         modulo: Option<u64>,
     },
-    /// The value of the number of a group, or of a position in the group.
+    /// The value that belongs to the number's group, or to the number's position in the group.
     Grouped {
         of: Box<Gen>,
         groups: Arc<Groups>,
@@ -99,7 +100,8 @@ pub(super) enum Gen {
     },
     /// The cells of a CSV column, in sequence.
     Cell(Arc<Cells>),
-    /// Unset for a share of all numbers. Otherwise the value.
+    /// No value (unset) for a share of all numbers, and the value of another generator for the
+    /// rest.
     Sometimes {
         of: Box<Gen>,
         missing: f64,
@@ -116,7 +118,7 @@ pub(super) enum Gen {
     },
     /// Tuples and user-defined types.
     Tuple(Vec<Gen>),
-    /// Elements. They have no lengths if the lengths are fixed.
+    /// A vector. The elements are written without length fields if their type has a fixed length.
     Vector {
         of: Box<Gen>,
         count: u32,
@@ -124,7 +126,7 @@ pub(super) enum Gen {
     },
 }
 
-/// Number within a group that a value is a function of.
+/// Selects the number within [`Groups`] from which a value is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GroupedBy {
     /// The number of the group. All rows of a group share the value.
@@ -172,7 +174,7 @@ impl Gen {
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Appends the bytes of the value of number `n`, under the seed of its name.
+    /// Appends the bytes of the value for number `n`. `seed` is derived from the name of the value.
     pub(super) fn append(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
         let draws = || Draws::new(seed, n);
         match self {
@@ -190,8 +192,8 @@ impl Gen {
             }
             Gen::Uuid => {
                 let high = mix(n.wrapping_add(seed));
-                // A single mixed number would lose bits to the version. The other half keeps all
-                // except two bits of the number.
+                // A UUID made from a single mixed number would lose bits to the version. The second
+                // half therefore keeps all except two bits of the number.
                 let low = mix(high ^ n.wrapping_mul(GOLDEN));
                 out.extend_from_slice(&(high & !0xF000 | 0x4000).to_be_bytes());
                 out.extend_from_slice(&(low >> 2 | 0x8000_0000_0000_0000).to_be_bytes());
@@ -229,7 +231,7 @@ impl Gen {
     /// Returns true if the number has no value.
     fn is_missing(&self, seed: u64, n: u64) -> bool {
         match self {
-            // It uses a separate seed, because the draws of the value begin with its size.
+            // A separate seed is used, because the draws of the value begin with the size.
             Gen::Sometimes { missing, .. } => Draws::new(lane(seed, 0), n).unit() < *missing,
             _ => false,
         }
@@ -242,7 +244,8 @@ impl Gen {
 
     fn append_collection(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
         let count = |size: &Sizes| size.draw(n, &mut Draws::new(lane(seed, 0), n));
-        // Elements have separate seeds, by position in the value and by number.
+        // Elements have separate seeds, which depend on the position in the value and on the
+        // number.
         let element = |place: u64| lane(seed, 1 + place) ^ mix(n.wrapping_mul(GOLDEN));
         match self {
             Gen::List { of, size } => {
@@ -283,7 +286,7 @@ impl Gen {
     /// Returns true if different numbers certainly, or almost certainly, have different values.
     pub(super) fn is_unique(&self) -> bool {
         let long = |size: &Sizes, random: usize| {
-            // 16 random characters contain 96 bits.
+            // 16 random characters contain 96 random bits.
             size.range().0 >= 16 && random >= 16
         };
         match self {
@@ -304,8 +307,8 @@ impl Gen {
         }
     }
 
-    /// Returns the groups for which all numbers, or all positions within a group, have different
-    /// values.
+    /// Returns the groups if values differ for all numbers of groups, or for all positions within a
+    /// group.
     pub(super) fn grouped(&self) -> Option<(&Groups, GroupedBy)> {
         match self {
             Gen::Grouped { of, groups, by } => of.is_unique().then_some((&**groups, *by)),
@@ -326,20 +329,22 @@ impl Gen {
         }
     }
 
-    /// Returns the number of consecutive numbers that share a value, if all others have different
-    /// values.
+    /// Returns the number of consecutive numbers that share a value, if all other numbers have
+    /// different values.
     pub(super) fn divided(&self) -> Option<u64> {
         let (divide, modulo) = self.stride()?;
         modulo.is_none().then_some(divide)
     }
 
-    /// Returns the number of numbers after which values repeat, if the values before all differ.
+    /// Returns the number of consecutive numbers after which values repeat, if all values before
+    /// the repetition differ.
     pub(super) fn modulo(&self) -> Option<u64> {
         let (divide, modulo) = self.stride()?;
         modulo.filter(|_| divide == 1)
     }
 
-    /// Returns true if numbers with the same quotient by `divide` have the same value.
+    /// Returns true if numbers with the same quotient after division by `divide` have the same
+    /// value.
     pub(super) fn is_same_within(&self, divide: Option<u64>) -> bool {
         let own = match self {
             Gen::Fixed(_) => return true,
@@ -360,7 +365,7 @@ impl Gen {
         }
     }
 
-    /// Returns the size of its largest value in bytes, without its length field.
+    /// Returns the size of the largest value in bytes, without the length field.
     pub(super) fn bytes_max(&self) -> u64 {
         let of = |size: &Sizes, each: u64| size.range().1.saturating_mul(each).saturating_add(4);
         match self {
@@ -383,7 +388,7 @@ impl Gen {
     }
 }
 
-/// Appends a vector element of variable length, whose length is an unsigned vint.
+/// Appends a vector element of variable length. The length before the element is an unsigned vint.
 fn append_counted(of: &Gen, seed: u64, n: u64, out: &mut Vec<u8>) {
     let mut bytes = Vec::new();
     of.append(seed, n, &mut bytes);
@@ -435,7 +440,7 @@ fn append_real(real: f64, written: As, out: &mut Vec<u8>) {
     match written {
         As::Float => out.extend_from_slice(&(real as f32).to_be_bytes()),
         As::Decimal => {
-            // There are two digits after the point, as in amounts of money.
+            // The scale of the decimal is two digits after the point, as in amounts of money.
             out.extend_from_slice(&2i32.to_be_bytes());
             append_varint(libm::round(real * 100.0) as i64, out);
         }

@@ -1,4 +1,4 @@
-//! Reads the keys for the number that a value is a function of, and for the share of missing
+//! Reads the keys that determine from which number a value is computed, and the share of missing
 //! values.
 
 use super::File;
@@ -10,8 +10,8 @@ use std::sync::Arc;
 use yaml::{Node, Raw};
 
 impl<'a> File<'a, '_> {
-    /// Reads `divide` and `modulo`, `groups` or `within` of a value. `None` means a reported
-    /// mistake.
+    /// Reads `divide` and `modulo`, `groups` or `within` of a value. Returns `None` if a mistake
+    /// was reported.
     pub(super) fn made_from(&mut self, node: &'a Node) -> Option<MadeFrom> {
         let (divide, modulo) = (self.stride(node, "divide")?, self.stride(node, "modulo")?);
         let grouped = [
@@ -51,7 +51,7 @@ impl<'a> File<'a, '_> {
         made
     }
 
-    /// Reads `missing` of a value, which is the share of numbers without a value.
+    /// Reads `missing` of a value, which is the share of rows or operations without a value.
     pub(super) fn missing(&mut self, node: &'a Node) -> Option<f64> {
         let Some(share) = node.find("missing") else {
             return Some(0.0);
@@ -67,7 +67,7 @@ impl<'a> File<'a, '_> {
         found
     }
 
-    /// Reads a whole number from 1. `Some(None)` if the key is absent.
+    /// Reads a whole number of at least 1. Returns `Some(None)` if the key is absent.
     fn stride(&mut self, node: &'a Node, key: &str) -> Option<Option<u64>> {
         let Some(number) = node.find(key) else {
             return Some(None);

@@ -1,5 +1,5 @@
-//! Decides if a read can be checked. It must read one row by its whole primary key. Every write of
-//! the workload must write the same function of the row to its columns as the load stage.
+//! Decides whether a read can be checked. The read must select one row by its whole primary key.
+//! All writes of the workload must write the same values to the columns of a row as the load stage.
 
 use super::File;
 use super::compiled_program::{Bound, Per};
@@ -15,7 +15,7 @@ use yaml::Place;
 type Cells = Vec<(Gen, u64)>;
 
 impl<'a> File<'a, '_> {
-    /// Returns the statement that `verify` names, and its expected result.
+    /// Returns the statement that `verify` names, and the expected result.
     pub(super) fn verify(
         &mut self,
         named: &[NamedStatement],
@@ -43,7 +43,7 @@ impl<'a> File<'a, '_> {
             return None;
         }
         if !self.out.is_empty() {
-            // Otherwise earlier mistakes would be reported again in other words.
+            // Stop here, because earlier mistakes would otherwise be reported again in other words.
             return None;
         }
         let table = &tables.tables[read.table];
@@ -179,7 +179,8 @@ fn are_unique(keys: &[&Gen]) -> bool {
         others.any(|(other, by)| *by == GroupedBy::Place && *other == groups)
     };
     let mut groups = grouped.iter().filter(|(_, by)| *by == GroupedBy::Group);
-    // Rows with the same quotient are consecutive, and there are fewer of them than the divisor.
+    // Rows with the same quotient are consecutive. There are at most as many of them as `modulo`,
+    // so their remainders differ.
     keys.iter().any(|key| key.is_unique())
         || divided.min().is_some_and(|divide| rests.any(|modulo| modulo >= divide))
         || groups.any(|(groups, _)| has_place(groups))
@@ -244,8 +245,8 @@ fn undisturbed(
     Ok(())
 }
 
-/// Returns a key column to which a write binds another value than the read, because the write would
-/// put the values of one row into another row. A write to only static columns needs no clustering
+/// Returns a key column for which a write binds another value than the read. Such a write would put
+/// the values of one row into another row. A write to static columns only does not need clustering
 /// columns.
 fn other_key<'t>(read: &Read, table: &'t Table, part: &Read) -> Option<&'t str> {
     let mut columns = table.columns.iter().enumerate();

@@ -36,7 +36,8 @@ pub(super) fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     Ok(Gen::Words { words, pick })
 }
 
-/// Repeats each word according to its share. Shares are whole numbers, with one for each word.
+/// Repeats each word according to its share. There is one share for each word, and shares are whole
+/// numbers.
 fn repeated(words: Vec<Vec<u8>>, shares: &Expr) -> Result<Vec<Vec<u8>>, Wrong> {
     let text = match &shares.form {
         Form::Text(text) => text,

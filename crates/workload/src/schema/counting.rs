@@ -1,4 +1,4 @@
-//! Predicts how often a server counts a statement, for comparison with the counts of the server.
+//! Predicts how often a server counts a statement, for comparison with the server's own counts.
 //!
 //! Cassandra counts a write once for each table that a request writes. It counts a read once for
 //! each requested partition, and once for each page of a range. Statements whose count cannot be
@@ -8,13 +8,16 @@ use super::qualify::name_after;
 use super::{Token, TokenKind, tokens};
 use crate::program::{Program, Statement};
 
-/// Aggregates. The server reads their rows page by page, and does not report the number of pages.
+/// Aggregate functions. The server reads the rows of an aggregate page by page, and does not report
+/// the number of pages.
 const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 
-/// Maximum number of tables that the engine distinguishes in one request, with a bit for each.
+/// Maximum number of tables that the engine distinguishes in one request. Each table has a bit of a
+/// 64-bit number.
 const TABLES_MAX: usize = 64;
 
-/// Returns true if a write has a condition (`IF …`). Its result then states whether it was applied.
+/// Returns true if a write has a condition (`IF …`). The result of such a write states whether it
+/// was applied.
 pub fn is_conditional(cql: &str) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
     let is_word = |token: &Token, word: &str| token.kind == TokenKind::Word && token.text == word;
@@ -24,8 +27,8 @@ pub fn is_conditional(cql: &str) -> bool {
 }
 
 impl Statement {
-    /// Returns the table that it reads or writes, with its keyspace, as in its text. `None` if it
-    /// is not a single read or write.
+    /// Returns the table that the statement reads or writes. It includes the keyspace if the text
+    /// does. Returns `None` if the statement is not a single read or write.
     pub fn table(&self) -> Option<String> {
         let tokens = tokens(&self.cql).ok()?;
         let verb = tokens.first()?.text.as_str();
@@ -68,7 +71,7 @@ impl Statement {
 
 impl Program {
     /// Returns the reason why the server's counts cannot be derived from the client's counts.
-    /// `None` if they can.
+    /// Returns `None` if they can be derived.
     pub fn uncountable(&self) -> Option<String> {
         let mut tables: Vec<_> = self.statements.iter().filter_map(Statement::table).collect();
         tables.sort_unstable();

@@ -5,19 +5,19 @@ use super::{CqlMistake, Table, Token, TokenKind, tokens};
 /// Meaning of a bind marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Marker {
-    /// The value of a column, compared or written.
+    /// The value of a column, which is compared or written.
     Column(String),
-    /// `LIMIT ?`, `PER PARTITION LIMIT ?`, `TTL ?`: an int.
+    /// An int, as in `LIMIT ?`, `PER PARTITION LIMIT ?` and `TTL ?`.
     Int,
-    /// `token(k) > ?`: a token of the default partitioner.
+    /// A token of the default partitioner, as in `token(k) > ?`.
     Token,
-    /// `TIMESTAMP ?`: microseconds since 1970.
+    /// Microseconds since 1970, as in `TIMESTAMP ?`.
     Timestamp,
-    /// The text does not determine it.
+    /// The text does not determine the meaning.
     Unknown,
 }
 
-/// Returns the markers of a statement in bind order: `?` and `:name`.
+/// Returns the meanings of a statement's markers, `?` and `:name`, in bind order.
 pub fn markers(cql: &str) -> Result<Vec<Marker>, CqlMistake> {
     let tokens = tokens(cql)?;
     let inserted = inserted(&tokens);
@@ -38,9 +38,9 @@ pub fn markers(cql: &str) -> Result<Vec<Marker>, CqlMistake> {
     Ok(markers)
 }
 
-/// Returns true if a statement's WHERE gives every column of the partition key of `table` by `= ?`.
-/// Other reads may return rows of any partition, by an index or a scan, in the order of tokens or
-/// of a vector's neighbours.
+/// Returns true if a statement's WHERE clause restricts every column of the partition key of
+/// `table` by `= ?`. Other reads may return rows of any partition, by an index or a scan. Their
+/// order is that of tokens or of a vector's neighbours.
 pub fn binds_partition(cql: &str, table: &Table) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
     let Some(start) = tokens.iter().position(|token| is_word(token, "where")) else {
@@ -66,7 +66,7 @@ fn is_word(token: &Token, word: &str) -> bool {
     token.kind == TokenKind::Word && token.text == word
 }
 
-/// Returns the number of columns that an INSERT names, and the number of its values. `None` for
+/// Returns the number of columns that an INSERT names, and the number of values. Returns `None` for
 /// other statements.
 pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
     let is_insert = tokens.first().is_some_and(|token| is_word(token, "insert"));
@@ -90,8 +90,8 @@ pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
     is_insert.then(|| Some((list(0)?, list(values)?)))?
 }
 
-/// Returns the markers in the VALUES of an INSERT, each with the index of its token and the column
-/// of its position.
+/// Returns the markers among the VALUES of an INSERT. Each has the index of its token, and the
+/// column at the same position.
 fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
     if !tokens.first().is_some_and(|token| is_word(token, "insert")) {
         return Vec::new();
@@ -133,7 +133,7 @@ fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
 /// Returns the meaning of a marker from the tokens before it.
 fn before(tokens: &[Token]) -> Marker {
     let mut rest = tokens;
-    // For `IN (?, ?)` and `token(?)`, the text before the parenthesis determines the column.
+    // For `IN (?, ?)` and `token(?)`, the tokens before the parenthesis determine the column.
     let mut position = 0;
     let open = rest.iter().rposition(|token| is(token, "(") || is(token, ")"));
     if let Some(open) = open
@@ -187,7 +187,7 @@ fn before(tokens: &[Token]) -> Marker {
     }
 }
 
-/// Returns the column at a position in the `token(…)` on the other side of the comparison.
+/// Returns the column at a position in the `token(…)` that is on the left of the comparison.
 fn token_column(tokens: &[Token], position: usize) -> Marker {
     let Some(open) = tokens.iter().rposition(|token| is(token, "(")) else {
         return Marker::Unknown;

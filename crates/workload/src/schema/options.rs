@@ -5,15 +5,15 @@ use super::{Token, TokenKind, tokens};
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionValue {
-    /// A number, a word or a text, without its quotes.
+    /// A number, a word or a text. The quotes of a text are not included.
     Plain(String),
     /// `{'key': 'value', …}`.
     Map(Vec<(String, String)>),
 }
 
-/// Returns the options of a `CREATE KEYSPACE` or `CREATE TABLE`, each with its value. Leaves out
-/// clauses without a value (`CLUSTERING ORDER BY`, `COMPACT STORAGE`), and those that cannot be
-/// parsed.
+/// Returns the options of a `CREATE KEYSPACE` or `CREATE TABLE`, each with its value. The result
+/// omits clauses without a value (`CLUSTERING ORDER BY`, `COMPACT STORAGE`), and options that
+/// cannot be parsed.
 pub fn options(cql: &str) -> Vec<(String, OptionValue)> {
     let tokens = tokens(cql).unwrap_or_default();
     let Some(with) = with_of(&tokens) else {
@@ -39,7 +39,7 @@ fn is(token: &Token, symbol: &str) -> bool {
     token.kind == TokenKind::Symbol && token.text == symbol
 }
 
-/// Returns the position of the statement's `WITH`, outside of brackets.
+/// Returns the position of the statement's `WITH` that is outside of all brackets.
 fn with_of(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0;
     tokens.iter().position(|token| {
@@ -56,7 +56,8 @@ fn depth_of(token: &Token) -> i32 {
     }
 }
 
-/// Returns the number of tokens before the next `AND`, or to the end. `None` if no tokens are left.
+/// Returns the number of tokens before the next `AND`, or before the end. Returns `None` if no
+/// tokens are left.
 fn end_of_option(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0;
     let end = tokens.iter().position(|token| {
@@ -85,7 +86,7 @@ fn pair(tokens: &[Token]) -> Option<(String, String)> {
         .flatten()
 }
 
-/// Returns one text or word, or the pieces of a number such as `-0.5`.
+/// Returns a text or word, or a number such as `-0.5` that consists of several tokens.
 fn plain(value: &[Token]) -> Option<String> {
     let is_piece = |token: &Token| {
         token.kind == TokenKind::Word || is(token, ".") || is(token, "-") || is(token, "+")

@@ -3,7 +3,7 @@
 use super::{CqlMistake, Token, TokenKind, tokens};
 use cql::tokens::quoted_name;
 
-/// Words that precede the name of a table, type or view.
+/// Words that may precede the name of a table, type or view.
 const BEFORE: [&str; 9] = [
     "from",
     "into",
@@ -16,7 +16,7 @@ const BEFORE: [&str; 9] = [
     "on",
 ];
 
-/// Returns the statement with `keyspace` before every unqualified table.
+/// Returns the statement with `keyspace` before every table name that does not have a keyspace.
 pub fn qualify(cql: &str, keyspace: &str) -> Result<String, CqlMistake> {
     let tokens = tokens(cql)?;
     let mut out = String::new();
@@ -39,7 +39,7 @@ pub fn qualify(cql: &str, keyspace: &str) -> Result<String, CqlMistake> {
     Ok(out)
 }
 
-/// Returns the keyspaces before the tables, types and views of a statement.
+/// Returns the keyspaces that a statement names before tables, types and views.
 pub fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
     let verb = tokens.first().map_or("", |token| token.text.as_str());
     let names = (0..tokens.len()).filter_map(|number| name_after(tokens, number, verb));
@@ -47,7 +47,8 @@ pub fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
     names.filter(is_qualified).map(|name| &tokens[name]).collect()
 }
 
-/// Returns the table that a statement reads or writes, with its keyspace if it names one.
+/// Returns the table that a statement reads or writes, with its keyspace if the statement names the
+/// keyspace.
 pub fn named_table(tokens: &[Token]) -> Option<(Option<&str>, &str)> {
     let is_word = |at: usize, word: &str| {
         let token = tokens.get(at);
@@ -63,8 +64,8 @@ pub fn named_table(tokens: &[Token]) -> Option<(Option<&str>, &str)> {
     }
 }
 
-/// Returns the statement with the keyspace `to` instead of `from`, both before tables and before
-/// the types of columns in definitions.
+/// Returns the statement with the keyspace `to` instead of `from`. The keyspace is replaced before
+/// tables, and before the types of columns in definitions.
 pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, CqlMistake> {
     let tokens = tokens(cql)?;
     let before_tables: Vec<usize> = keyspaces(&tokens).iter().map(|token| token.at).collect();
@@ -84,20 +85,22 @@ pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, CqlMistake> {
     Ok(out)
 }
 
-/// Returns the token that is the name of a table, if `number` is a word that precedes such a name.
+/// Returns the token after token `number`, if it is the name of a table. This is the case if token
+/// `number` is a word that precedes such a name.
 pub fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
     let word = &tokens[number];
     if word.kind != TokenKind::Word || !BEFORE.contains(&word.text.as_str()) {
         return None;
     }
-    // `update` and `truncate` are verbs. `on`, `type`, `table` and `view` belong only to schema
-    // statements, since a column may have such a name.
+    // `update` and `truncate` are recognized only as the first word. `on`, `type`, `table` and
+    // `view` are recognized only in schema statements, since a column in another statement may have
+    // such a name.
     let fits = match word.text.as_str() {
         "update" | "truncate" => number == 0,
         "from" | "into" => !(verb == "update" && number > 0),
-        // The longest text before it is CREATE CUSTOM INDEX IF NOT EXISTS name.
+        // The longest text before `on` is CREATE CUSTOM INDEX IF NOT EXISTS name.
         "on" => verb == "create" && number < 8,
-        // The fifth word may already be a column.
+        // From the fifth word on, the word may be the name of a column.
         _ => matches!(verb, "create" | "alter" | "drop" | "truncate") && number < 4,
     };
     let mut next = number + 1;
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn a_keyspace_is_replaced_where_it_is_one_and_only_there() {
         for (cql, expected) in [
-            // A column, an alias and a text of the same name do not change.
+            // A column, an alias and a text with the name of the keyspace do not change.
             (
                 "SELECT ks, 'ks.t' FROM \"ks\".\"t\" WHERE ks = ?",
                 "SELECT ks, 'ks.t' FROM \"x\".\"t\" WHERE ks = ?",
@@ -180,7 +183,7 @@ mod tests {
                 "INSERT INTO other.t (k) VALUES (?)",
                 "INSERT INTO other.t (k) VALUES (?)",
             ),
-            // With quotes, it is another name.
+            // A quoted name with other upper-case letters is another keyspace.
             ("SELECT a FROM \"KS\".t", "SELECT a FROM \"KS\".t"),
             (
                 "CREATE TABLE ks.t (k int PRIMARY KEY, v frozen<ks.p>, ks text)",

@@ -1,4 +1,4 @@
-//! Tests of parsing statements, and of errors in them.
+//! Tests that statements are parsed, and that errors in statements are found.
 
 use super::*;
 

@@ -7,32 +7,34 @@ use cql::value::Value;
 use data_encoding::HEXLOWER;
 
 /// Kinds of operations on an existing table. They read a row by its whole primary key, a partition,
-/// or the first page of a partition. In a table without clustering columns, a partition is a row.
+/// or the first page of a partition. If a table does not have clustering columns, each partition is
+/// one row.
 pub const OUTLINE_KINDS: [&str; 3] = ["row", "partition", "page"];
 
-/// Page size for a whole partition, in rows. It is the default of drivers.
+/// Page size for reading a whole partition, in rows. Drivers have the same default.
 const PARTITION_PAGE_ROWS: u32 = 5000;
-/// Number of rows of a single page, like those of a list on a screen.
+/// Number of rows of a single page. It is typical of a list on a screen.
 const PAGE_ROWS: u32 = 100;
 
 /// Columns of the table by index, each with the CSV column that contains its values.
 type CsvColumns = Vec<(usize, String)>;
 
-/// Source of the keys.
+/// Source of the keys that operations read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySource<'a> {
-    /// Keys of the sample, in a file with this name, which [`TableSample::keys_csv`] writes.
+    /// Keys of the sample, in a CSV that [`TableSample::keys_csv`] writes.
     Sample {
         /// Name of the file.
         file: &'a str,
     },
-    /// Keys of a user's CSV.
+    /// Keys of a CSV that the user provides.
     Csv {
         /// Name of the file.
         file: &'a str,
-        /// CSV columns by the columns of the table. Other columns have the names in the table.
+        /// Pairs of a table column and the CSV column with its values. All other columns have the
+        /// same name in the CSV as in the table.
         columns: &'a [(String, String)],
-        /// Names of all its columns.
+        /// Names of all columns of the CSV.
         names: &'a [String],
     },
 }
@@ -83,8 +85,8 @@ impl TableSample {
         Ok(text + &format!("mix: {{{usual}: 1}}\n"))
     }
 
-    /// Returns the file of the keys. For each column of the primary key, also returns the CSV
-    /// column with its values, if there is one.
+    /// Returns the name of the file with the keys. For each column of the primary key, also returns
+    /// the CSV column with its values, if the file has one.
     fn keyed_columns<'a>(&self, keys: KeySource<'a>) -> Result<(&'a str, CsvColumns), String> {
         let mut all = self.partition_key();
         all.extend(self.clustering());
@@ -132,13 +134,13 @@ impl TableSample {
         key.into_iter().map(|at| self.columns[at].name.as_str()).collect()
     }
 
-    /// Returns a `SELECT` of all columns, with the columns of `by` in its WHERE.
+    /// Returns a `SELECT` of all columns whose WHERE clause restricts the columns of `by`.
     pub(super) fn select(&self, by: &[usize], markers: &[String]) -> String {
         let all: Vec<usize> = (0..self.columns.len()).collect();
         self.select_columns(&all, by, markers)
     }
 
-    /// Returns a `SELECT` of some columns, with the columns of `by` in its WHERE.
+    /// Returns a `SELECT` of some columns whose WHERE clause restricts the columns of `by`.
     pub(super) fn select_columns(
         &self,
         columns: &[usize],
@@ -155,7 +157,7 @@ impl TableSample {
         )
     }
 
-    /// Returns `"a" = :a AND "b" = :b`.
+    /// Returns a condition such as `"a" = :a AND "b" = :b`.
     pub(super) fn equal(&self, columns: &[usize], markers: &[String]) -> String {
         let one = |at: &usize| {
             format!(
@@ -167,8 +169,8 @@ impl TableSample {
         columns.iter().map(one).collect::<Vec<_>>().join(" AND ")
     }
 
-    /// Returns the keys of the sample as a CSV, with one record for each partition, which contains
-    /// the row that is read.
+    /// Returns the keys of the sample as a CSV. It has one record for each partition. The record is
+    /// the primary key of the row that operations read.
     ///
     /// # Panics
     /// Never: writing to memory cannot fail.
@@ -193,15 +195,15 @@ impl TableSample {
 /// Returns the names of a CSV's columns.
 ///
 /// # Errors
-/// The file has no header. The error is a sentence with the file.
+/// The file does not have a header. The error is a sentence with the file.
 pub fn csv_columns(file: &str, text: &str) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
     Ok(names.iter().map(|name| name.trim().to_owned()).collect())
 }
 
-/// Formats a value as a CSV cell that a workload file reads. Texts, whole numbers and UUIDs have
-/// their usual form, and all others are written as their bytes.
+/// Formats a value as a CSV cell that a workload file can read. Texts, whole numbers and UUIDs are
+/// written as text, and all other values as their bytes.
 fn cell_text(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),

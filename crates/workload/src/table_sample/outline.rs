@@ -1,5 +1,5 @@
-//! Outline of an existing table before its columns and keys were read. It has the kinds of
-//! operations, but no statement that could be sent.
+//! Outline of an existing table whose columns and keys have not been read yet. It contains the
+//! kinds of operations, but no statement that could be sent.
 
 use super::definition::OUTLINE_KINDS;
 use crate::operation_generator::{Check, Operation};
@@ -9,8 +9,8 @@ use crate::spec::Problem;
 use cql::response::RawRows;
 use std::sync::Arc;
 
-/// Returns the program of a table of which only the name is known. It has no statements, so the
-/// table must be read before the program runs.
+/// Returns the program of a table of which only the name is known. The program does not have
+/// statements, so the table must be read before the program runs.
 ///
 /// # Errors
 /// The mix has unknown kinds.

@@ -1,6 +1,6 @@
-//! Describes the values of a column as an expression of a workload file: their sizes, their
-//! compression, their range if they are numbers, and their repetitions. The values themselves are
-//! never included.
+//! Describes the values of a column as an expression of a workload file. The expression contains
+//! their sizes, compression and repetitions, and the range of numbers. It never contains the values
+//! themselves.
 
 use super::bins::{BINS, bins, whole};
 use super::yaml_text::word;
@@ -10,26 +10,26 @@ use cql::value::{CqlType, Value};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Maximum number of different values for a list to choose from.
+/// Maximum number of different values in a list of words.
 const WORDS_MAX: usize = 50;
-/// Minimum mean number of occurrences of each value. With fewer occurrences, the number of values
-/// may be larger than it seems.
+/// Minimum mean number of occurrences of each different value. With fewer occurrences, the table
+/// may contain more different values than the sample.
 const SEEN_MIN: usize = 8;
-/// Sum of the shares in such a list. Each share is accurate within a thousandth.
+/// Sum of the shares in a list of words. Each share is accurate to a thousandth.
 const PLACES: f64 = 1000.0;
-/// Number of bytes that are compressed to measure compression, which is a chunk of Cassandra's
-/// tables.
+/// Number of bytes that are compressed together to measure compression. It is the default chunk
+/// size of Cassandra's tables.
 const CHUNK_BYTES: usize = 16 << 10;
-/// Maximum number of examined elements of collections.
+/// Maximum number of elements of collections that are examined.
 const ELEMENTS_MAX: usize = 4000;
-/// Maximum number that is written as `real`.
+/// Largest number for which the expression `real` is used.
 const REAL_MAX: f64 = 1e15;
 
-/// Values of a column without nulls, each with its weight.
+/// Values of a column without nulls. Each value has a weight.
 pub(super) type Cells<'a> = [(&'a Value, f64)];
 
-/// Returns an expression for similar values. `squeeze` scales the incompressible part of texts and
-/// blobs. With 1, they compress like the original values.
+/// Returns an expression that generates similar values. `squeeze` scales the incompressible share
+/// of texts and blobs. With 1, they compress like the original values.
 pub(super) fn expression(cells: &Cells<'_>, typ: &CqlType, squeeze: f64) -> Option<String> {
     if let Some(words) = few(cells, typ) {
         return Some(words);
@@ -79,7 +79,7 @@ fn tuple<'t>(
     ))
 }
 
-/// Returns the values of a field of tuples or user-defined types, where present.
+/// Returns the values of one field of tuples or user-defined types. Missing fields are left out.
 pub(super) fn fields_at<'a>(cells: &Cells<'a>, place: usize) -> Vec<(&'a Value, f64)> {
     let of = |value: &'a Value| match value {
         Value::Tuple(fields) => fields.get(place),
@@ -90,7 +90,8 @@ pub(super) fn fields_at<'a>(cells: &Cells<'a>, place: usize) -> Vec<(&'a Value, 
     fields.filter(|(value, _)| !value.is_null()).collect()
 }
 
-/// Returns a list to choose from, if there are only a few different values, and they repeat.
+/// Returns an expression that chooses from a list of words, if only a few different values occur,
+/// and they repeat.
 fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let kind = match typ {
         CqlType::Text | CqlType::Ascii => Placeholder::Letters,
@@ -131,12 +132,12 @@ fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     ))
 }
 
-/// Placeholder for a value in a list to choose from.
+/// Placeholder for a value in a list of words.
 #[derive(Clone, Copy)]
 enum Placeholder {
-    /// It has the same number of letters.
+    /// Letters, as many as in the value.
     Letters,
-    /// Its rank among all values.
+    /// The rank of the value among all values.
     Rank,
 }
 
@@ -162,7 +163,8 @@ fn sized(function: &str, cells: &Cells<'_>, squeeze: f64) -> String {
     format!("{function}({size}, compressible={:.2})", 1.0 - random)
 }
 
-/// Returns the share of a chunk of consecutive values that remains after compression with LZ4.
+/// Returns the size of a chunk of consecutive values after compression with LZ4, as a share of the
+/// original size.
 fn random_share(cells: &Cells<'_>) -> f64 {
     let mut bytes = Vec::with_capacity(CHUNK_BYTES);
     for (value, _) in cells {
@@ -177,7 +179,7 @@ fn random_share(cells: &Cells<'_>) -> f64 {
     (lz4_block_bytes(&bytes) as f64 / bytes.len() as f64).min(1.0)
 }
 
-/// Returns a size, which is one number, or one of several.
+/// Returns an expression for a size, which is one number or a choice of several numbers.
 fn one_of(sizes: &[(f64, f64)]) -> String {
     let sizes = whole(&bins(sizes, BINS), 0);
     match sizes[..] {
@@ -247,13 +249,14 @@ fn boolean(cells: &Cells<'_>) -> String {
     )
 }
 
-/// Returns IPv6 addresses if most values are, otherwise IPv4.
+/// Returns an expression for IPv6 addresses if most values are IPv6, and otherwise for IPv4
+/// addresses.
 fn inet(cells: &Cells<'_>) -> String {
     let long = cells.iter().filter(|(v, _)| matches!(v, Value::Inet(IpAddr::V6(_)))).count();
     if long * 2 <= cells.len() {
         return "inet".to_owned();
     }
-    // The block that is reserved for documentation.
+    // The addresses belong to the block that is reserved for documentation.
     let one = |n: u64| word(&format!("2001:db8::{:x}:{:x}", mix(n) & 0xFFFF, n + 1));
     format!("words({})", (0..32).map(one).collect::<Vec<_>>().join(", "))
 }
@@ -282,11 +285,11 @@ fn real(cells: &Cells<'_>, typ: &CqlType) -> String {
 
 /// Rounds a number to four significant digits, which are enough for the ends of a range.
 fn short(number: f64) -> f64 {
-    // Formatted digits can be parsed again.
+    // Parsing cannot fail here, since the text consists of formatted digits.
     format!("{number:.3e}").parse().unwrap_or(number)
 }
 
-/// Returns whole numbers in the observed range.
+/// Returns an expression for whole numbers in the observed range.
 fn number(cells: &Cells<'_>, typ: &CqlType) -> String {
     let Some((from, to)) = range(cells) else {
         return "uniform(0..100)".to_owned();
@@ -300,8 +303,8 @@ fn number(cells: &Cells<'_>, typ: &CqlType) -> String {
     }
 }
 
-/// Returns the smallest and the largest value, in the units of a workload file: days since 1970,
-/// nanoseconds since midnight.
+/// Returns the smallest and the largest value, in the units of a workload file. Dates are days
+/// since 1970, and times are nanoseconds since midnight.
 pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
     let number = |value: &Value| match value {
         Value::Varint(bytes) => signed(bytes),
@@ -309,7 +312,8 @@ pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
         Value::Timestamp(ms) | Value::Time(ms) => Some(*ms),
         other => other.as_i64(),
     };
-    // The smallest number has no positive counterpart, which ranges need.
+    // The smallest number of a type is left out, since it has no positive counterpart, which ranges
+    // require.
     let numbers: Vec<i64> = cells
         .iter()
         .filter_map(|(value, _)| number(value))
@@ -318,7 +322,7 @@ pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
     Some((*numbers.iter().min()?, *numbers.iter().max()?))
 }
 
-/// Returns a number in two's complement with at most eight bytes.
+/// Parses a number in two's complement of at most eight bytes.
 fn signed(bytes: &[u8]) -> Option<i64> {
     let first = *bytes.first()?;
     if bytes.len() > 8 {

@@ -1,4 +1,5 @@
-//! Tests an invented table of all types, its twin, and the file that reads it.
+//! Tests an invented table with columns of all types, the similar table (twin), and the file that
+//! reads the invented table.
 
 use super::*;
 use crate::file::{compile_file, no_files};
@@ -21,7 +22,7 @@ const CLUSTERING: ColumnRole = ColumnRole::Clustering {
     is_descending: true,
 };
 
-/// Returns prose of this length in characters.
+/// Returns a prose text with a length of `length` characters.
 fn prose(n: u64, length: u64) -> Value {
     const WORDS: [&str; 8] = [
         "order ",
@@ -153,7 +154,7 @@ fn the_file_that_reads_a_table_asks_for_keys_that_were_seen() {
         row.cql
     );
     assert_eq!(program.statements()[2].pages_max, Some(1));
-    // Every requested key is one of the sample, with the chosen row.
+    // Every requested key belongs to the sample, and identifies the chosen row.
     let mut generator = program.generator(Stage::Main);
     for n in 0..200 {
         let operation = generator.begin(n);
@@ -219,7 +220,7 @@ fn a_twin_has_the_sizes_and_the_ratio_of_its_table() {
         "{}",
         twin.text
     );
-    // All of a thousand rows have different keys.
+    // A thousand rows all have different keys.
     let mut generator = program.generator(Stage::Load);
     let mut keys = std::collections::HashSet::new();
     for n in 0..1000 {

@@ -1,6 +1,6 @@
-//! Generates the workload file that creates a similar table. It has the same columns, partitions of
-//! the same sizes, and values of the same length and compression, but no values of the original
-//! table.
+//! Generates the workload file that creates a similar table (a twin). It has the same columns,
+//! partitions of the same sizes, and values of the same length and compression. It does not contain
+//! values of the original table.
 
 use super::bins::{bins, whole};
 use super::shape::expression;
@@ -16,34 +16,37 @@ use cql::tokens::quoted_name;
 use cql::value::{CqlType, Value};
 use std::sync::Arc;
 
-/// Number of partition sizes that represent all sizes. The largest is the mean of the largest
-/// fiftieth.
+/// Number of partition sizes that represent all sizes. The largest represents the largest fiftieth
+/// of the partitions, by their mean.
 const PARTITION_SIZES: usize = 50;
-/// Number of bytes that are compressed at once, which is Cassandra's default chunk of a table.
+/// Number of bytes that are compressed together. It is the default chunk size of Cassandra's
+/// tables.
 const CHUNK_BYTES: usize = 16 << 10;
-/// Maximum number of chunks for a mean.
+/// Maximum number of chunks over which the compression is averaged.
 const CHUNKS_MAX: usize = 16;
-/// Number of bisection steps after which the incompressible part is accurate to a thousandth.
+/// Number of bisection steps. Afterwards the incompressible share is accurate to a thousandth.
 const HALVINGS: usize = 12;
-/// Maximum factor on the random part of texts and blobs. The part may have to be larger than in the
-/// original values, since other columns of the twin may compress better than those of the table.
+/// Maximum factor by which the random share of texts and blobs is scaled. The share may have to be
+/// larger than in the original values, since other columns of the twin may compress better than
+/// those of the table.
 const SQUEEZE_MAX: f64 = 3.0;
-/// Share of missing values below which a column counts as always having a value.
+/// Share of missing values below which a column is treated as always having a value.
 const MISSING_MIN: f64 = 0.002;
 
-/// A workload file that creates a similar table, with the similarity that it reached.
+/// A workload file that creates a similar table, and the similarity that was reached.
 #[derive(Clone, Debug)]
 pub struct Twin {
-    /// Text of the file.
+    /// Text of the workload file.
     pub text: String,
-    /// Mean bytes of keys and values in a row, of the table and of its twin.
+    /// Mean number of bytes of keys and values in a row, first of the table, then of the twin.
     pub row_bytes: [f64; 2],
-    /// Share of the non-key values that remains after compression with LZ4, of the table and of its
-    /// twin.
+    /// Share of the non-key values that remains after compression with LZ4, first of the table,
+    /// then of the twin.
     pub compressed: [f64; 2],
-    /// Mean number of counted rows of a partition, and of its twin.
+    /// Mean number of rows of a partition, first of the table's counted partitions, then of the
+    /// twin.
     pub partition_rows: [f64; 2],
-    /// Columns that have no values in the twin, because their types cannot be generated.
+    /// Columns that do not have values in the twin, because their types cannot be generated.
     pub without: Vec<String>,
 }
 
@@ -80,7 +83,8 @@ impl TableSample {
         })
     }
 
-    /// Returns the sizes of partitions in sequence. `None` if each has one row.
+    /// Returns the sizes of the partitions, in the order in which they repeat. Returns `None` if
+    /// every partition has one row.
     fn groups(&self) -> Option<Vec<u64>> {
         if self.clustering().is_empty() {
             return None;
@@ -88,8 +92,8 @@ impl TableSample {
         let sizes = self.partitions.iter().map(|one| (one.rows_count.max(1) as f64, 1.0));
         let sizes = bins(&sizes.collect::<Vec<_>>(), PARTITION_SIZES);
         let mut sizes = whole(&sizes, 1);
-        // Large partitions are spread out, so that a part of the rows contains partitions of each
-        // size.
+        // Large partitions are spread out, so that any section of the rows contains partitions of
+        // each size.
         let mut keyed: Vec<(u64, u64)> =
             sizes.drain(..).enumerate().map(|(at, size)| (mix(at as u64), size)).collect();
         keyed.sort_unstable();
@@ -97,8 +101,8 @@ impl TableSample {
         sizes.iter().any(|size| *size > 1).then_some(sizes)
     }
 
-    /// Returns the mean bytes of keys and values in a row. Rows of large partitions also count for
-    /// the rows that were not read.
+    /// Returns the mean number of bytes of keys and values in a row. The sampled rows of a large
+    /// partition also represent its rows that were not read.
     fn row_bytes(&self) -> f64 {
         let (mut bytes, mut rows) = (0.0, 0.0);
         for partition in &self.partitions {
@@ -133,14 +137,15 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Returns the file whose values compress to this share, and its program.
+    /// Returns the file, and its program, whose values compress to the given share.
     fn like(&self, compressed: f64) -> Result<(String, Arc<Program>), String> {
         let key_columns = self.sample.partition_key().len() + self.sample.clustering().len();
         let made = |squeeze: f64| self.compiled(squeeze);
         let share = |program: &Arc<Program>| program_compressed_share(program, key_columns);
         let (mut low, mut high) = (0.0, SQUEEZE_MAX);
         let [least, most] = [made(low)?, made(high)?];
-        // If no text or blob can be squeezed, all files are equal.
+        // If the compression does not depend on the factor, because no text or blob can be scaled,
+        // all files are equal.
         if share(&most.1) - share(&least.1) < 0.01 {
             return made(1.0);
         }
@@ -155,7 +160,7 @@ impl Builder<'_> {
         made((low + high) / 2.0)
     }
 
-    /// Returns the file, with a checked read if possible, and its program.
+    /// Returns the file and its program. The file has a checked read if possible.
     fn compiled(&self, squeeze: f64) -> Result<(String, Arc<Program>), String> {
         let compile =
             |text: &str| compile_file("twin", text, &Spec::new("", 100_000, 1), &no_files);
@@ -260,7 +265,8 @@ impl Builder<'_> {
         )
     }
 
-    /// Returns true if the values of a column can be compared with those that are read.
+    /// Returns true if generated values of a column can be compared with the values that a read
+    /// returns.
     fn can_be_checked(&self, at: usize) -> bool {
         let is_ordered_by_server = matches!(
             self.types[at],
@@ -271,15 +277,15 @@ impl Builder<'_> {
             && self.missing(at) < MISSING_MIN
     }
 
-    /// Returns the columns without values.
+    /// Returns the columns that do not have values in the twin.
     fn without(&self) -> Vec<String> {
         let columns = self.sample.columns.iter().enumerate();
         let without = columns.filter(|(at, _)| self.value(*at, 1.0).is_none());
         without.map(|(_, column)| column.name.clone()).collect()
     }
 
-    /// Returns the generator of a column. `None` if its type cannot be generated, or if it never
-    /// has a value.
+    /// Returns the generator of a column. Returns `None` if its type cannot be generated, or if the
+    /// column never has a value.
     fn value(&self, at: usize, squeeze: f64) -> Option<String> {
         let cells = self.cells(at);
         let typ = &self.types[at];
@@ -320,14 +326,15 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns true if a column distinguishes all partitions. That is the first suitable column.
+    /// Returns true if the values of a column distinguish all partitions. This role belongs to the
+    /// first suitable column.
     fn is_carrier(&self, at: usize) -> bool {
         let key = self.sample.partition_key();
         let can = |column: &&usize| unique(&self.cells(**column), &self.types[**column]).is_some();
         key.iter().find(can) == Some(&at)
     }
 
-    /// Returns the clustering column that makes all rows of a partition different, which is the
+    /// Returns the clustering column whose values differ in all rows of a partition. This is the
     /// last suitable column.
     fn places(&self) -> Option<usize> {
         self.groups.as_ref()?;
@@ -335,8 +342,8 @@ impl Builder<'_> {
         self.sample.clustering().into_iter().rfind(can)
     }
 
-    /// Returns the sampled values of a column, each with the number of rows that it represents.
-    /// Values of a whole partition represent one row.
+    /// Returns the sampled values of a column. The weight of a value is the number of rows that it
+    /// represents. A static value or a value of the partition key represents one row.
     fn cells(&self, at: usize) -> Vec<(&Value, f64)> {
         let role = self.sample.columns[at].role;
         let is_shared = matches!(role, ColumnRole::Partition | ColumnRole::Static);
@@ -354,7 +361,7 @@ impl Builder<'_> {
         all.filter(|(value, _)| !value.is_null()).collect()
     }
 
-    /// Returns the share of rows without a value of a column.
+    /// Returns the share of rows in which a column does not have a value.
     fn missing(&self, at: usize) -> f64 {
         let (mut missing, mut all) = (0.0, 0.0);
         for partition in &self.sample.partitions {
@@ -375,8 +382,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns true if values of a clustering column differ by row instead of by position. These are
-/// types whose values do not repeat in real tables.
+/// Returns true if the values of a clustering column differ for all rows, instead of only within a
+/// partition. This applies to types whose values do not repeat in real tables.
 fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
     match typ {
         CqlType::Uuid | CqlType::Timeuuid | CqlType::Timestamp => true,
@@ -387,8 +394,8 @@ fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
     }
 }
 
-/// Returns the share of chunks of rows that remains after compression with LZ4. Cells of a row are
-/// `[int length][bytes]`. The first `without` cells are omitted.
+/// Returns the share of chunks of rows that remains after compression with LZ4. The cells of a row
+/// have the form `[int length][bytes]`. The first `without` cells of each row are omitted.
 fn compressed_share(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> f64 {
     let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
     let (mut before, mut after, mut count) = (0, 0, 0);
@@ -410,7 +417,7 @@ fn compressed_share(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> f64 
     after as f64 / before.max(1) as f64
 }
 
-/// Returns the bytes after the first `cells` cells.
+/// Returns the bytes of a row after the first `cells` cells.
 fn behind(mut row: &[u8], cells: usize) -> &[u8] {
     for _ in 0..cells {
         let Some((length, rest)) = row.split_first_chunk::<4>() else {
@@ -428,7 +435,7 @@ fn row_bytes(row: &[Value]) -> Vec<u8> {
     bytes
 }
 
-/// Does the same as [`compressed_share`] for the rows of a program.
+/// Does the same as [`compressed_share`] for the rows that a program generates.
 fn program_compressed_share(program: &Arc<Program>, key_columns: usize) -> f64 {
     let mut generator = program.generator(Stage::Load);
     let rows = (0..program.rows()).map(|n| {
@@ -440,7 +447,7 @@ fn program_compressed_share(program: &Arc<Program>, key_columns: usize) -> f64 {
     compressed_share(rows, key_columns)
 }
 
-/// Returns the mean bytes of keys and values in the first rows.
+/// Returns the mean number of bytes of keys and values in the first rows of a program.
 fn program_row_bytes(program: &Arc<Program>) -> f64 {
     const ROWS: u64 = 5000;
     let mut generator = program.generator(Stage::Load);

@@ -1,19 +1,20 @@
-//! Primary keys of a similar table, with different partitions, and the same numbers of rows in each
-//! as in the original.
+//! Primary keys of a similar table. The partitions are different from those of the original, but
+//! have the same numbers of rows.
 
 use super::shape::{Cells, expression, fields_at, range};
 use super::yaml_text::quoted;
 use cql::value::CqlType;
 
-/// Default time between rows, ms.
+/// Time between the times of successive rows, in ms.
 const STEP_MS: i64 = 1000;
-/// Default start of times: 2024-01-01.
+/// Default start of times: 2024-01-01, in ms since 1970.
 const START_MS: i64 = 1_704_067_200_000;
-/// Minimum number of characters at which random texts almost certainly differ for all numbers.
+/// Minimum number of characters of random texts. With this length, the texts for different numbers
+/// are almost certainly different.
 const UNIQUE_CHARACTERS: f64 = 16.0;
 
-/// Returns values like those of a column that are different for all numbers, if the type permits
-/// that.
+/// Returns values that are similar to those of a column, and differ for all numbers if the type
+/// permits that.
 pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let length = mean_length(cells);
     Some(match typ {
@@ -23,7 +24,8 @@ pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
         CqlType::Text | CqlType::Ascii if length >= UNIQUE_CHARACTERS => {
             format!("text({})", length.round())
         }
-        // The number of digits is the length of the texts, if that is enough for many rows.
+        // The length of the texts is also the number of digits, if that many digits distinguish
+        // enough rows.
         CqlType::Text | CqlType::Ascii => digits(length),
         CqlType::Blob if length >= UNIQUE_CHARACTERS => format!("blob({})", length.round()),
         CqlType::Blob | CqlType::Varint => "row".to_owned(),
@@ -46,7 +48,7 @@ pub(super) fn by_place(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     })
 }
 
-/// Builds a tuple field by field. The first field that can be unique is unique.
+/// Builds a tuple field by field. The first field that can have unique values has unique values.
 fn tuple<'t>(cells: &Cells<'_>, types: impl Iterator<Item = &'t CqlType>) -> Option<String> {
     let mut is_unique = false;
     let mut fields = Vec::new();
@@ -69,22 +71,23 @@ fn mean_length(cells: &Cells<'_>) -> f64 {
     bytes.len() as f64 / cells.len().max(1) as f64
 }
 
-/// Returns `row(from=10000000)`, which gives numbers with this number of digits.
+/// Returns an expression such as `row(from=10000000)`, which generates numbers with this many
+/// digits.
 fn digits(length: f64) -> String {
-    // There are at least nine digits, so that a billion rows do not overflow into the next length.
+    // At least nine digits are used, so that a billion rows never require another digit.
     let places = (length.round() as u32).clamp(9, 18);
     format!("row(from={})", 10u64.pow(places - 1))
 }
 
-/// Returns times from the first observed time on.
+/// Returns an expression for times that begin with the first observed time.
 fn times(cells: &Cells<'_>) -> String {
     let first = range(cells).map_or(START_MS, |(from, _)| from);
-    // The range that a workload file accepts: 1970 to 9999.
+    // A workload file accepts only times from 1970 to 9999.
     let start = first.clamp(0, 253_402_300_799_999);
     format!("timestamp(start={start}, step={STEP_MS}ms)")
 }
 
-/// Formats a value of a workload file, with the keys next to its expression.
+/// Formats a value of a workload file. `more` contains further keys next to the expression.
 pub(super) fn value(expression: &str, more: &[(&str, String)]) -> String {
     if more.is_empty() {
         return quoted(expression);

@@ -1,6 +1,6 @@
 //! Formats texts for YAML, and for expressions of a workload file.
 
-/// Puts a text in YAML's double quotes, with escapes.
+/// Puts a text in double quotes, with YAML's escapes.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -20,8 +20,8 @@ pub(super) fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Formats a CQL statement as an entry of a list or mapping. It follows after `|` on separate
-/// lines, indented by `indent` blanks.
+/// Formats a CQL statement as an entry of a YAML list or mapping. The statement follows after `|`
+/// on separate lines, indented by `indent` blanks.
 pub(super) fn block(cql: &str, indent: usize) -> String {
     let blanks = " ".repeat(indent);
     let lines: Vec<String> = cql.lines().map(|line| format!("{blanks}{line}")).collect();

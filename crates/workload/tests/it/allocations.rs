@@ -1,4 +1,4 @@
-//! Tests that the hot path allocates nothing, by a counting allocator per thread.
+//! Tests with a counting allocator for each thread that the hot path does not allocate.
 
 use std::cell::Cell;
 

@@ -19,7 +19,7 @@ const NAMES: [&str; 6] = [
     "kv",
 ];
 
-/// Returns a RESULT of kind Rows without metadata.
+/// Returns the body of a RESULT response of kind Rows, without metadata.
 pub(crate) fn body(rows: &[Cells]) -> Vec<u8> {
     let columns = rows.first().map_or(1, Vec::len);
     let mut body = Vec::new();
@@ -57,7 +57,7 @@ fn some(values: &[Vec<u8>]) -> Cells {
     values.iter().cloned().map(Some).collect()
 }
 
-/// Returns the row as `SELECT` returns it, for the values that an operation writes.
+/// Returns the row that `SELECT` returns after an operation has written these values.
 pub(crate) fn row(program: &Program, values: &[Vec<u8>]) -> Cells {
     match program.name() {
         "standard1" => some(&values[..values.len() - 1]),
@@ -176,7 +176,8 @@ fn a_kv_value_of_a_later_operation_is_overwritten_and_not_wrong() {
     let mut verify = program.generator(Stage::Verify);
     let mut main = program.generator(Stage::Main);
     for n in 0..500 {
-        // The operation of the main stage that overwrites the row, at any distance.
+        // This operation of the main stage overwrites the row. It can have any distance from the
+        // load.
         let overwrite = main.begin(n * 1_000_003);
         let operation = (0..program.rows())
             .map(|n| verify.begin(n))
@@ -245,7 +246,7 @@ fn an_inserted_row_that_is_absent_is_unknown() {
     assert_eq!(check(&mut main, beyond, &[]), Check::Unknown);
 }
 
-/// Returns the loaded rows in the partition of `cycle`, the newest first.
+/// Returns the loaded rows in the partition of `cycle`, newest first.
 fn iot_partition(program: &Arc<Program>, cycle: u64, cycles: u64) -> Vec<Cells> {
     let first = written(program, Stage::Load, cycle);
     let mut rows: Vec<Cells> = (0..cycles)
@@ -279,7 +280,8 @@ fn an_iot_read_accepts_only_newest_rows_of_its_partition() {
     assert_eq!(check(&mut main, operation, &unordered), Check::Wrong);
     let stranger = iot_partition(&program, 56, 200);
     assert_eq!(check(&mut main, operation, &stranger[..1]), Check::Wrong);
-    // Fewer rows than the limit are all rows, so the cycle's own row must be among them.
+    // If the result has fewer rows than the limit, it is the whole partition. The cycle's own row
+    // must then be among the rows.
     let own = written(&program, Stage::Load, 55)[2].clone();
     let others: Vec<Cells> = rows
         .iter()
@@ -292,7 +294,7 @@ fn an_iot_read_accepts_only_newest_rows_of_its_partition() {
     assert_eq!(check(&mut main, unwritten, &[]), Check::Unknown);
 }
 
-/// A partition of cql-tabular with 12 loaded rows. A read requests the first rows in the order of
+/// A partition of cql-tabular has 12 loaded rows. A read requests the first rows in the order of
 /// their text: 0, 1, 10, 11, 2, …
 #[test]
 fn a_skipped_row_of_a_partition_is_missing_disorder_is_wrong() {

@@ -4,7 +4,8 @@ use crate::checks::{check, row, written};
 use crate::{program, spec_with};
 use workload::{Check, Stage};
 
-/// LZ4 leaves the random share, and up to eight bytes per pattern of 64 for its beginning and end.
+/// LZ4 leaves the random share. In addition, the beginning and end of each pattern of 64 bytes take
+/// up to eight bytes.
 #[test]
 fn compressible_values_compress_by_the_asked_share() {
     for (use_, size) in [("kv", "value_size"), ("standard1", "column_size")] {
@@ -22,7 +23,7 @@ fn compressible_values_compress_by_the_asked_share() {
     }
 }
 
-/// A write of kv binds a key of 16 bytes and a value, a deletion only the key.
+/// A write of kv binds a key of 16 bytes and a value, whereas a deletion binds only the key.
 #[test]
 fn written_bytes_are_counted_without_the_lengths_before_them() {
     let bytes = |mix: &[(&str, f64)]| {
@@ -41,7 +42,7 @@ fn loaded_rows_stay_unless_the_mix_inserts_or_deletes() {
     assert!(!keeps("cql-iot", &[]), "each cycle is a row");
 }
 
-/// Half of 34 bytes is less than half of a pattern.
+/// Half of a column of 34 bytes is shorter than the random half of a pattern.
 #[test]
 fn small_values_compress_too() {
     let share = |compressible| {
@@ -61,7 +62,7 @@ fn compressible_values_are_verified_as_random_ones_are() {
             let operation = verify.begin(n);
             let right = row(&program, &written(&program, Stage::Load, operation.key));
             let mut broken = right.clone();
-            // The last byte belongs to the compressible bytes.
+            // The last byte is one of the compressible bytes.
             let last = broken.last_mut().and_then(Option::as_mut).and_then(|cell| cell.last_mut());
             *last.expect("a value") ^= 1;
             assert_eq!(check(&mut verify, operation, &[right]), Check::Right);

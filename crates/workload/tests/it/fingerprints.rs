@@ -6,11 +6,12 @@ use crate::{program, spec, spec_with};
 
 const OPERATIONS: u64 = 1000;
 
-/// If this fails and you did not mean to change what workloads generate, you have broken it: data
-/// written by earlier versions no longer verifies, and results no longer compare. If you did mean
-/// it, say so in CHANGELOG.md, and copy the new fingerprints from the failure message. The bytes of
-/// `standard1` are cassandra-stress's, and those of `cql-iot`'s machines, stations and times are
-/// NoSQLBench's: they may never change for their load stage.
+/// If this test fails and you did not intend to change the bytes that workloads generate, you have
+/// broken them. Data written by earlier versions can no longer be verified, and results can no
+/// longer be compared. If the change is intended, describe it in CHANGELOG.md, and copy the new
+/// fingerprints from the failure message. The bytes of `standard1` are cassandra-stress's. Those of
+/// `cql-iot`'s machines, stations and times are NoSQLBench's. In both workloads, the bytes of the
+/// load stage may never change.
 #[test]
 fn the_generated_bytes_are_those_of_earlier_versions() {
     let specs = [

@@ -1,4 +1,4 @@
-//! Tests the workloads from the outside: the behaviour that the engine and the study rely on.
+//! Tests the public behaviour of the workloads, on which the engine and the study rely.
 
 mod accounts;
 mod allocations;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use workload::{ParamValue, Program, Spec, compile};
 
-/// Returns a spec without parameters: 1000 rows, the workload's default mix.
+/// Returns a spec without parameters, with 1000 rows and the workload's default mix.
 pub(crate) fn spec(use_: &str) -> Spec {
     Spec {
         epoch: 3,
@@ -22,7 +22,7 @@ pub(crate) fn spec(use_: &str) -> Spec {
     }
 }
 
-/// Like [`spec`], with text parameters and a mix.
+/// Does the same as [`spec`], with text parameters and a mix.
 pub(crate) fn spec_with(use_: &str, params: &[(&str, &str)], mix: &[(&str, f64)]) -> Spec {
     let mut spec = spec(use_);
     for (name, value) in params {
@@ -32,12 +32,12 @@ pub(crate) fn spec_with(use_: &str, params: &[(&str, &str)], mix: &[(&str, f64)]
     spec
 }
 
-/// Compiles a spec that has no mistake.
+/// Compiles a spec without mistakes.
 pub(crate) fn program(spec: &Spec) -> Arc<Program> {
     Arc::new(compile(spec).unwrap_or_else(|problems| panic!("{problems:#?}")))
 }
 
-/// Returns the bodies of the `[int length][bytes]` in `bytes`.
+/// Returns the contents of the `[int length][bytes]` values in `bytes`.
 pub(crate) fn values(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut values = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<4>() {

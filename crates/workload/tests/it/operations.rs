@@ -1,4 +1,5 @@
-//! Tests that operations are a pure function of seed and number, and follow mix and distribution.
+//! Tests that operations are a pure function of the seed and the number, and follow the mix and the
+//! distribution.
 
 use proptest::prelude::*;
 use workload::{Spec, Stage};
@@ -141,7 +142,8 @@ fn latest_reads_crowd_around_the_newest_row() {
         if operation.kind != 1 {
             continue;
         }
-        // One insert per window of ten: exactly n / 10 rows were added by whole windows.
+        // Each window of ten operations has one insert, so whole windows have added exactly n / 10
+        // rows.
         let rows = program.rows() + n / 10;
         assert!(operation.key < rows);
         reads += 1;
@@ -154,7 +156,8 @@ fn latest_reads_crowd_around_the_newest_row() {
     );
 }
 
-/// Returns the share of the first `ranks` of zipf(0.99), averaged over two sizes around the test's.
+/// Returns the share of the first `ranks` of zipf(0.99), averaged over two sizes of the domain that
+/// enclose the size in the test.
 fn exact_share(ranks: u64, low: u64, high: u64) -> f64 {
     let sum = |count: u64| (1..=count).map(|k| (k as f64).powf(-0.99)).sum::<f64>();
     let share = |count| sum(ranks) / sum(count);
@@ -176,7 +179,7 @@ fn zipf_makes_few_rows_popular_and_scatters_them() {
     let mut ranked: Vec<(u64, usize)> =
         counts.iter().enumerate().map(|(row, count)| (*count, row)).collect();
     ranked.sort_unstable_by(|a, b| b.cmp(a));
-    // Rank 1 of zipf(0.99) over 1000 has 1 / 7.729 of the operations.
+    // Rank 1 of zipf(0.99) over 1000 gets 1 / 7.729 of the operations.
     let share = ranked[0].0 as f64 / 100_000.0;
     assert!((share - 1.0 / 7.729).abs() < 0.005, "{share}");
     let top: Vec<usize> = ranked[..10].iter().map(|(_, row)| *row).collect();

@@ -1,11 +1,11 @@
-//! Tests mistakes in a spec: all are reported at once, each with its path, its limit and a hint.
+//! Tests mistakes in a spec. All are reported at once, each with its path, its limit and a hint.
 
 use expect_test::{Expect, expect};
 use workload::{ParamValue, Problem, Replication, Spec, compile, names};
 
 use crate::{spec, spec_with, wrapped};
 
-/// Returns every mistake of a spec on its own line.
+/// Returns every mistake of a spec on a separate line.
 fn mistakes(spec: &Spec) -> String {
     let problems = compile(spec).map(|_| ()).expect_err("the spec has mistakes");
     let line = |problem: Problem| {

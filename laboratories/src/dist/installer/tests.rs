@@ -8,11 +8,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use xtask::process;
 
-/// POSIX shells; `sh` is one of them everywhere.
+/// POSIX shells. Every machine has `sh`.
 const SHELLS: [&[&str]; 4] = [&["sh"], &["dash"], &["busybox", "sh"], &["bash", "--posix"]];
 
-/// A folder with a release, and one as the destination. Both are removed when this value is
-/// dropped.
+/// A folder with a release, and a folder in which it is installed. Both are removed when this value
+/// is dropped.
 struct TestFolders {
     root: PathBuf,
 }
@@ -31,7 +31,7 @@ impl TestFolders {
         self.root.join(name).display().to_string()
     }
 
-    /// Makes a release for this machine's processor with one additional file, `more`.
+    /// Makes a release for this machine's processor. It has one additional file, `more`.
     fn release(&self, number: &str, more: &str) {
         let one = ours();
         let mut contents = Contents::new();
@@ -51,7 +51,7 @@ impl TestFolders {
         std::fs::write(self.path(&format!("release/{NAME}")), script).unwrap();
     }
 
-    /// Runs the script, and returns its output, or the error.
+    /// Runs the script. Returns its output, or the error.
     fn run(&self, shell: &[&str], arguments: &[&str]) -> Result<String> {
         let script = self.path(&format!("release/{NAME}"));
         let words = [&shell[1..], &[script.as_str()][..], arguments].concat();
@@ -62,7 +62,8 @@ impl TestFolders {
         process::output_with(shell[0], &words, &own)
     }
 
-    /// Returns every path below `to` with its permissions and its text, `/` for folders.
+    /// Returns every path below `to` with its permissions and its text. The text of a folder is
+    /// `/`.
     fn below(&self, to: &str) -> BTreeMap<String, (u32, String)> {
         fn walk(folder: &Path, root: &Path, found: &mut BTreeMap<String, (u32, String)>) {
             for entry in std::fs::read_dir(folder).unwrap() {
@@ -245,7 +246,7 @@ fn other_systems_are_told_why_and_what_to_do() {
     }
 }
 
-/// A truncated download must not make half of an installation.
+/// A truncated download must not cause an incomplete installation.
 #[test]
 fn a_script_that_was_cut_off_anywhere_does_nothing() {
     let place = TestFolders::new("cut");

@@ -1,19 +1,21 @@
-//! Tests of groups within a host's own, with plain files instead of the kernel's: they check the
-//! values written to each file. The agent tests the kernel's behaviour with whole hosts.
+//! Tests groups within a host's group, with plain files instead of the kernel's. The tests check
+//! the values that are written to each file. The tests of the agent check the kernel's behaviour
+//! with whole hosts.
 
 use super::*;
 use crate::cpu_affinity::Memory;
 use target_spec::HostSpec;
 use tempfile::TempDir;
 
-/// A machine of 8 CPUs and 2 NUMA nodes, with a host that has groups for a node and for the rest.
+/// A machine of 8 CPUs and 2 NUMA nodes. Its host has a group for a node and a group for the other
+/// processes.
 struct Tree {
     root: TempDir,
     place: CgroupDir,
     group: Group,
 }
 
-/// Files that are written in a group of either version.
+/// Files that are written in a group, in both versions.
 const FILES: [&str; 11] = [
     "cgroup.subtree_control",
     "cpuset.cpus",
@@ -68,7 +70,8 @@ impl Tree {
         tree
     }
 
-    /// The kernel handles each write as a whole. A plain file keeps the end of a longer value.
+    /// Empties the files, since a plain file would keep the end of a longer earlier value. The
+    /// kernel handles each write as a whole.
     fn empty(&self) {
         for dir in groups_in(&self.place.dir).iter().chain([&self.place.dir]) {
             for name in FILES {
@@ -98,9 +101,9 @@ fn to(cpus: Option<&str>, memory: Memory) -> Confinement {
     }
 }
 
-/// Rust issues no system call for an empty value. So in version 2 a node that was bound before kept
-/// its memory nodes when it restarted without a binding, and a host kept its CPUs. No error showed
-/// it.
+/// Rust does not issue a system call for an empty value. In version 2, a node that had been bound
+/// to memory therefore kept its memory nodes when it restarted without a binding, and a host kept
+/// its CPUs. No error was reported.
 #[test]
 fn a_withdrawn_limit_is_overwritten_and_not_left_as_it_was() {
     for unified in [true, false] {
@@ -129,8 +132,8 @@ fn limited() -> HostSpec {
     }
 }
 
-/// Java 17 reads only the limits of its own group, so a JVM in a host of 1 GiB took the machine's
-/// memory for its own.
+/// Java 17 reads only the limits of its own group, so a JVM in a host of 1 GiB mistook the
+/// machine's memory for its own.
 #[test]
 fn each_version_2_group_gets_its_limits_when_made_and_changed() {
     let tree = Tree::new(true);
@@ -144,11 +147,11 @@ fn each_version_2_group_gets_its_limits_when_made_and_changed() {
         assert_eq!(text("memory.swap.max"), "0", "{group:?}");
         assert_eq!(text("cpuset.cpus"), "0,1,2,3", "{group:?}");
     }
-    // A JVM has the weight of its host. Only a few threads are in no separate group.
+    // A JVM has the weight of its host. Only a few threads are not in a separate group.
     assert_eq!(tree.text("node1/cpu.weight"), "800");
     assert_eq!(tree.text("all/cpu.weight"), "");
 
-    // A group that is created again.
+    // The group is created again.
     for name in FILES {
         std::fs::write(tree.place.dir.join("node1").join(name), "").unwrap();
     }
@@ -174,7 +177,7 @@ fn each_version_2_group_gets_its_limits_when_made_and_changed() {
 fn version_2_delegates_controllers_in_a_host_unlike_version_1() {
     let tree = Tree::new(true);
     tree.group.make_leaf(&tree.place).unwrap();
-    // Each is a separate write, and a plain file contains only the last one.
+    // Each controller is enabled by a separate write, and a plain file contains only the last one.
     let on = tree.text("cgroup.subtree_control");
     assert_eq!(on, "+memory");
     let tree = Tree::new(false);
@@ -185,7 +188,8 @@ fn version_2_delegates_controllers_in_a_host_unlike_version_1() {
     assert_eq!(tree.text("node1/memory.limit_in_bytes"), "");
 }
 
-/// A change of limits while a node restarted removed its group before the node had entered it.
+/// If limits changed while a node restarted, the node's group was once removed before the node had
+/// entered it.
 #[test]
 fn limits_wait_for_a_process_that_goes_into_its_group() {
     let tree = Tree::new(true);
@@ -206,8 +210,8 @@ fn limits_wait_for_a_process_that_goes_into_its_group() {
     assert_eq!(tree.group.lock().keys().collect::<Vec<_>>(), ["node1"]);
 }
 
-/// Version 2 accepts any list of numbers, and a group with none of its host's gets all of them. So
-/// a node bound to memory that its host lacks used any memory.
+/// Version 2 accepts any list of numbers, and a group that has none of its host's nodes gets all of
+/// them. So a node that was bound to memory outside its host once used any memory.
 #[test]
 fn the_kernel_gives_the_requested_limit_or_an_error_has_both() {
     let tree = Tree::new(true);
@@ -242,8 +246,8 @@ fn the_kernel_gives_the_requested_limit_or_an_error_has_both() {
     }
 }
 
-/// The same applies to a host. A group in it that is confined to CPUs which the host loses would
-/// get all CPUs.
+/// The same applies to a host. If the host loses all CPUs to which a group in it is confined, this
+/// group would get all CPUs.
 #[test]
 fn a_host_keeps_the_cpus_that_a_process_in_it_is_confined_to() {
     let tree = Tree::new(true);

@@ -1,21 +1,24 @@
-//! CPU usage in the terms of `mpstat`, and `vmstat`'s r, b, in and cs: all from `/proc/stat`.
+//! CPU usage in the terms of `mpstat`, and the columns r, b, in and cs of `vmstat`. All are from
+//! `/proc/stat`.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 
 /// Ticks of a CPU in the order of the file: user, nice, system, idle, iowait, irq, softirq, steal,
-/// guest, guest_nice. `user` contains `guest`, `nice` contains `guest_nice`.
+/// guest, guest_nice. `user` includes `guest`, and `nice` includes `guest_nice`.
 pub(super) type Ticks = [u64; 10];
 
-/// User, nice and system time: time of tasks. Interrupt time belongs to no task.
+/// Indexes of user, nice and system time, which is the time of tasks. Interrupt time does not
+/// belong to any task.
 pub(super) const TASKS: [usize; 3] = [0, NICE, 2];
-/// Time that the hypervisor gave to other guests.
+/// Index of the time that the hypervisor gave to other guests.
 pub(super) const STEAL: usize = 7;
 const NICE: usize = 1;
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
-/// The entries before this index add up to all of a CPU's time.
+/// Number of entries whose sum is all of a CPU's time. The guest times after them are already
+/// included.
 pub(super) const GUEST: usize = 8;
 const GUEST_NICE: usize = 9;
 
@@ -36,7 +39,7 @@ const NAMES: [&str; 10] = [
 /// One reading of `/proc/stat`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stat {
-    /// `cpu` for all CPUs, then `cpu0` and so on for those that are online.
+    /// Ticks of `cpu` (all CPUs), and then of `cpu0` and so on for the CPUs that are online.
     pub cpus: Vec<(String, Ticks)>,
     interrupts: u64,
     context_switches: u64,
@@ -70,7 +73,7 @@ impl Cpu {
     /// The file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/stat")?;
-        // The process that reads the file is running. vmstat does not count itself either.
+        // The process that reads the file is itself running. vmstat does not count itself either.
         let running = now.running.saturating_sub(1);
         out.put("vmstat.r", &self.place, "count", running as f64);
         out.put("vmstat.b", &self.place, "count", now.blocked as f64);
@@ -101,14 +104,15 @@ impl Cpu {
     }
 }
 
-/// Returns the shares of the time between two readings in %, in the order of [`Ticks`]; `None` if
-/// no tick has passed or a counter went backwards.
+/// Returns the shares of the time between two readings in %, in the order of [`Ticks`]. `None` if
+/// no tick has passed, or if a counter has decreased.
 fn shares(before: &Ticks, now: &Ticks) -> Option<[f64; 10]> {
     let mut spent = [0.0; 10];
     for index in 0..spent.len() {
         spent[index] = match grown(before[index], now[index]) {
             Some(ticks) => ticks,
-            // The kernel's own documentation warns that these two may decrease; mpstat takes 0.
+            // The kernel's documentation warns that these two counters may decrease. mpstat then
+            // reports 0.
             None if index == IDLE || index == IOWAIT => 0.0,
             None => return None,
         };
@@ -125,7 +129,8 @@ fn shares(before: &Ticks, now: &Ticks) -> Option<[f64; 10]> {
 pub(super) fn parse(text: &str) -> Result<Stat> {
     let mut stat = Stat::default();
     for line in text.lines() {
-        // The line of interrupts has a column for each interrupt. Only its first column is needed.
+        // The line of interrupts has a column for each interrupt, but only the first column is
+        // needed.
         let mut words = line.split_ascii_whitespace();
         let Some(name) = words.next() else { continue };
         let mut number = || -> Result<u64> {
@@ -157,7 +162,8 @@ pub(super) fn parse(text: &str) -> Result<Stat> {
 mod tests {
     use super::*;
 
-    /// `/proc/stat` of a machine with two CPUs, taken twice; the lines of interrupts shortened.
+    /// `/proc/stat` of a machine with two CPUs, at two times. The lines of interrupts are
+    /// shortened.
     pub(crate) const BEFORE: &str = "\
 cpu  3522114 156590 531914 4879603 13732 0 86681 1744 0 0
 cpu0 1722092 73068 253299 2498447 3719 0 43636 897 0 0
@@ -184,8 +190,8 @@ softirq 5 1 1 1 1 1
             (90008648, 190008648)
         );
         assert_eq!((before.running, before.blocked), (3, 1));
-        // 200 ticks: 100 user of which 20 guest, 10 nice, 30 system, 50 idle, 6 iowait, 3 soft, 1
-        // steal.
+        // The difference is 200 ticks: 100 user (of which 20 guest), 10 nice, 30 system, 50 idle, 6
+        // iowait, 3 softirq and 1 steal.
         let mut now = before.cpus[0].1;
         for (index, ticks) in [
             (0, 100),

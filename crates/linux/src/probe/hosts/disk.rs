@@ -1,8 +1,8 @@
 //! Block devices in the terms of `iostat -x`, from `/proc/diskstats`.
 //!
-//! The probe omits memory disks, and partitions, because their device has the sum. It shows a loop
-//! device from its first traffic on, because machines have many without any traffic. The host's own
-//! probe shows the device of a simulated host.
+//! The probe omits memory disks. It also omits partitions, because the whole device has their sum.
+//! It shows a loop device only from its first traffic on, because machines have many loop devices
+//! without any traffic. The device of a simulated host is left to the host's own probe.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
@@ -10,19 +10,20 @@ use anyhow::{Context, Result};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Size of a sector in this file, kB. It does not depend on the device's own sector size.
+/// Size of a sector in this file, in kB. It does not depend on the device's own sector size.
 pub(super) const SECTOR_KB: f64 = 0.5;
 
-/// Columns after the name. Reads, writes and discards each have requests, merged requests, sectors
-/// and milliseconds. In-flight, busy and weighted milliseconds come after the writes, flushes and
-/// their milliseconds at the end. Kernels before 4.18 have 11, before 5.5 have 15.
+/// Number of columns after the name. Reads, writes and discards each have requests, merged
+/// requests, sectors and milliseconds. In-flight requests, busy milliseconds and weighted
+/// milliseconds come after the writes. Flushes and their milliseconds come at the end. Kernels
+/// before 4.18 have 11 columns, and kernels before 5.5 have 15.
 const COLUMNS_COUNT: usize = 17;
 
 /// Columns of one device.
 pub(super) type Columns = [u64; COLUMNS_COUNT];
 
 pub(super) const BUSY_MS: usize = 9;
-/// Sectors read and written.
+/// Indexes of the sectors read and written.
 pub(super) const SECTORS: [usize; 2] = [2, 6];
 const WEIGHTED_MS: usize = 10;
 const FLUSHES: usize = 15;
@@ -71,7 +72,7 @@ const DIRECTIONS: [Direction; 3] = [
 
 /// Devices that the probe shows.
 pub(crate) enum Devices {
-    /// The machine's, without those that other probes show.
+    /// The machine's devices, without those that other probes show.
     AllBut(Vec<String>),
     /// The device of a simulated host.
     Only(String),
@@ -82,7 +83,7 @@ pub(crate) struct Disks {
     place: String,
     source: KernelFile,
     devices: Devices,
-    /// Visibility of each device, determined once.
+    /// Visibility of each device, which is determined only once.
     shown: HashMap<String, Visibility>,
     last: Last<HashMap<String, Columns>>,
 }
@@ -142,8 +143,8 @@ impl Disks {
     }
 }
 
-/// Returns the visibility of a device that does not belong to a simulated host. `folder` exists for
-/// whole devices.
+/// Returns the visibility of a device that does not belong to a simulated host. `folder` exists
+/// only for whole devices.
 fn usually_shown(device: &str, folder: &Path) -> Visibility {
     if device.starts_with("ram") || device.starts_with("zram") || !folder.exists() {
         return Visibility::No;
@@ -154,15 +155,15 @@ fn usually_shown(device: &str, folder: &Path) -> Visibility {
     Visibility::Yes
 }
 
-/// Records the readings of one device. A mean over no request is not a reading, although iostat
-/// prints 0 there.
+/// Records the readings of one device. Without requests there is no mean to report, although iostat
+/// prints 0.
 fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut Out) {
     let mut spent = [0.0; COLUMNS_COUNT];
     const IN_FLIGHT: usize = 8;
     for index in (0..COLUMNS_COUNT).filter(|index| *index != IN_FLIGHT) {
         match grown(before[index], now[index]) {
             Some(growth) => spent[index] = growth,
-            // The device was removed, and another one has its name now.
+            // The device was removed, and another device now has its name.
             None => return,
         }
     }
@@ -172,7 +173,7 @@ fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut
         out.put(direction.per_second, place, "/s", requests / seconds);
         out.put(direction.kb, place, "kB/s", sectors * SECTOR_KB / seconds);
         out.put(direction.merged, place, "/s", merged / seconds);
-        // Without requests these are not numbers, which the sink omits.
+        // Without requests, the share is not a number, which the sink omits.
         let share = 100.0 * merged / (merged + requests);
         out.put(direction.merged_share, place, "%", share);
         out.put(direction.wait, place, "ms", ms / requests);
@@ -192,7 +193,8 @@ fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut
         "count",
         spent[WEIGHTED_MS] / elapsed_ms,
     );
-    // Busy time is counted in whole ticks, so a short period may contain slightly too much.
+    // Busy time is measured in whole ticks, so the value for a short period may be slightly too
+    // large.
     let busy = (100.0 * spent[BUSY_MS] / elapsed_ms).min(100.0);
     out.put("iostat.%util", place, "%", busy);
 }
@@ -220,8 +222,9 @@ mod tests {
 7668863 807387 85 532278816 120155 196712 45399
  254       1 vda1 1 0 8 1
 ";
-    /// Two seconds later: 100 reads of 1,600 sectors with 25 merged in 50 ms; 10 writes of 80 in 20
-    /// ms; no discard; 4 flushes in 6 ms; busy for 500 ms.
+    /// The state two seconds later. In the meantime there were 100 reads of 1,600 sectors (25 of
+    /// them merged) in 50 ms, 10 writes of 80 sectors in 20 ms, no discard, and 4 flushes in 6 ms.
+    /// The device was busy for 500 ms.
     const NOW: &str = "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
  254       0 vda 3328347 119774 238583238 4531592 1040921 967337 601668560 2971786 3 529428 \
 7668933 807387 85 532278816 120155 196716 45405

@@ -1,15 +1,16 @@
-//! Foreign load of this machine: its usage minus that of the nodes and of the client. The client's
-//! agents count as the client.
+//! Foreign load of this machine, which is its usage minus the usage of the nodes and of the client.
+//! The client's agents count as part of the client.
 //!
-//! The CPUs are those that this process may use. Interrupt time belongs to no task, so the probe
-//! leaves it out. The kernel counts the time of tasks exactly, but the machine's time by ticks, so
-//! the difference of one sample may be below zero. It is then added to the next sample, so the mean
-//! is right. Writes of a process reach a disk later, on behalf of the kernel. So the probe
-//! subtracts the earlier writes of these processes from disk writes, and at the beginning all dirty
-//! data. If nodes have their own volumes, all traffic of the volumes is theirs. A row that is
-//! synced alone writes one block of data and two blocks of the file system's journal.
+//! The probe includes the CPUs that this process may use. Interrupt time does not belong to any
+//! task, so the probe leaves it out. The kernel measures the time of tasks exactly, but the
+//! machine's time by ticks, so the difference of one sample may be below zero. In that case it is
+//! added to the next sample, so that the mean is right. Data that a process writes reaches a disk
+//! later, on behalf of the kernel. So the probe subtracts the earlier writes of these processes
+//! from the disk writes, and at the beginning all dirty data. If nodes have separate volumes, all
+//! traffic of the volumes belongs to the nodes. For example, a row that is synced alone writes one
+//! block of data and two blocks of the file system's journal.
 //!
-//! A node whose process is stopped uses nothing, and is reported as stopped: [`STOPPED`].
+//! A node whose process is stopped uses no resources, and is reported as stopped: [`STOPPED`].
 
 use super::MACHINE;
 use super::cpu::{self, GUEST, STEAL, TASKS, Ticks};
@@ -23,11 +24,11 @@ use measure::clock;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Series of a node that a signal or a debugger has stopped: 1 at each sample that found it
-/// stopped, and no reading otherwise.
+/// Series of a node that a signal or a debugger has stopped. It is 1 at each sample at which the
+/// node was stopped, and has no reading at other samples.
 pub const STOPPED: &str = "stat.stopped";
 
-/// The machine, with the processes and devices that are not foreign.
+/// The machine, and the processes and devices that are not foreign.
 pub(crate) struct ForeignLoad {
     cpus: BTreeSet<String>,
     stat: KernelFile,
@@ -37,7 +38,7 @@ pub(crate) struct ForeignLoad {
     own: Process,
     pressure: Pressure,
     last: Last<Now>,
-    /// CPU time below zero from the last samples, which the next sample takes over, as a share.
+    /// Negative CPU time of the last samples, as a share, which is added to the next sample.
     cpu_owed: f64,
 }
 
@@ -50,7 +51,7 @@ struct Now {
     moved: Option<Traffic>,
 }
 
-/// Kilobytes that the nodes and the client have requested since their start, and traffic of the
+/// Kilobytes that the nodes and the client have requested since their start, and the traffic of the
 /// devices.
 #[derive(Clone, Debug, Default)]
 struct Traffic {
@@ -59,7 +60,7 @@ struct Traffic {
 }
 
 impl ForeignLoad {
-    /// Opens the probe of all load that is not in `ours`.
+    /// Opens the probe of all load that does not belong to `ours`.
     ///
     /// # Errors
     /// The machine's CPU time, or a node's, cannot be read.
@@ -166,7 +167,7 @@ impl SampledSource for ForeignLoad {
     }
 }
 
-/// Returns the kilobytes that processes have read and written.
+/// Returns the kilobytes that the processes have read and written.
 fn moved_kb<'p>(processes: impl Iterator<Item = &'p mut Process>) -> Result<[f64; 2]> {
     let mut sum_kb = [0.0; 2];
     for process in processes {
@@ -187,7 +188,7 @@ fn allowed() -> Result<BTreeSet<String>> {
 struct Process {
     place: String,
     stat: KernelFile,
-    /// `None` if it may not be read.
+    /// Input and output of the process. `None` if it may not be read.
     io: Option<KernelFile>,
     /// True if it was stopped at the last sample.
     is_stopped: bool,
@@ -214,7 +215,7 @@ impl Process {
         Ok(stat.user + stat.system)
     }
 
-    /// Returns the kilobytes read and written.
+    /// Returns the kilobytes that the process has read and written.
     fn moved_kb(&mut self) -> Result<[f64; 2]> {
         let Some(source) = &mut self.io else {
             return Ok([0.0; 2]);
@@ -225,14 +226,16 @@ impl Process {
     }
 }
 
-/// The machine's own disks, without composed devices.
+/// The machine's physical disks, without devices that are composed of others.
 struct Disks {
     source: KernelFile,
     /// Devices of the nodes' volumes.
     volumes: Vec<String>,
-    /// Traffic that nodes had requested, and volumes had moved, at the first sample, kB.
+    /// Traffic that nodes had requested and that volumes had transferred at the first sample, in
+    /// kB.
     begun_kb: Option<[[f64; 2]; 2]>,
-    /// Kilobytes that the nodes and the client have read and written, but no disk has moved yet.
+    /// Kilobytes that the nodes and the client have read and written, but that no disk has
+    /// transferred yet.
     ahead_kb: [f64; 2],
 }
 
@@ -246,7 +249,8 @@ impl Disks {
         })
     }
 
-    /// Returns the counters of the machine's own disks, and the traffic of the nodes' volumes, kB.
+    /// Returns the counters of the machine's physical disks, and the traffic of the nodes' volumes
+    /// in kB.
     fn read(&mut self) -> Result<(HashMap<String, Columns>, [f64; 2])> {
         let mut devices = disk::parse(&self.source.read()?).context("/proc/diskstats")?;
         let volumes: Vec<&Columns> = self.volumes.iter().filter_map(|v| devices.get(v)).collect();
@@ -258,8 +262,8 @@ impl Disks {
         Ok((devices, moved_kb))
     }
 
-    /// Returns the traffic that the nodes and the client requested from the disks, kB. For the
-    /// nodes, it is the larger of their own requests and the traffic of their volumes.
+    /// Returns the traffic that the nodes and the client requested from the disks, in kB. For the
+    /// nodes, it is either their requests or the traffic of their volumes, whichever is larger.
     fn ours_kb(&mut self, nodes: [f64; 2], volumes: [f64; 2], beside: [f64; 2]) -> [f64; 2] {
         let [nodes_begun, volumes_begun] = *self.begun_kb.get_or_insert([nodes, volumes]);
         [0, 1].map(|way| {
@@ -297,7 +301,7 @@ impl Disks {
         out.put("disk.busy_for_others", MACHINE, "%", 100.0 * busy * share);
     }
 
-    /// Returns the part of the disks' traffic that the nodes and the client never requested.
+    /// Returns the traffic of the disks that the nodes and the client never requested.
     fn others_kb(&mut self, all_kb: [f64; 2], asked_kb: [f64; 2]) -> [f64; 2] {
         [0, 1].map(|way| {
             let ours = self.ahead_kb[way] + asked_kb[way];
@@ -307,13 +311,13 @@ impl Disks {
     }
 }
 
-/// Returns true if a device is not a composed one; `folder` exists for whole devices.
+/// Returns true if a device is not composed of others. `folder` exists only for whole devices.
 fn is_disk(device: &str, folder: &Path) -> bool {
     let made_of_others = ["dm-", "md", "loop", "ram", "zram"];
     !made_of_others.iter().any(|kind| device.starts_with(kind)) && folder.exists()
 }
 
-/// Returns the dirty data of all processes in memory, kB.
+/// Returns the dirty data of all processes in memory, in kB.
 fn waiting_kb() -> Option<f64> {
     let text = KernelFile::open("/proc/meminfo").ok()?.read().ok()?.into_owned();
     let of = |key: &str| -> Option<f64> {
@@ -381,7 +385,7 @@ mod tests {
             seen.push((found(&out)["cpu.others"] * 10.0).round() / 10.0);
             before = now;
         }
-        // −10, +30 and +30 of 200 ticks.
+        // The samples are −10, +30 and +30 of 200 ticks.
         assert_eq!(seen, [0.0, 10.0, 15.0]);
     }
 
@@ -394,7 +398,7 @@ mod tests {
         }
     }
 
-    /// Rows that are synced one by one: the journal of the nodes' own volumes belongs to the nodes.
+    /// If rows are synced one by one, the journal of the nodes' volumes is traffic of the nodes.
     #[test]
     fn bytes_moved_by_the_volumes_of_nodes_belong_to_the_nodes() {
         let mut disks = disks();
@@ -402,10 +406,11 @@ mod tests {
             disks.ours_kb([5.0, 7.0], [0.0, 900.0], [1.0, 1.0]),
             [1.0, 1.0]
         );
-        // 100 kB by the nodes, 300 kB by their volumes, 2 kB by the client.
+        // The nodes request 100 kB, their volumes transfer 300 kB, and the client requests 2 kB.
         let ours = disks.ours_kb([5.0, 107.0], [0.0, 1200.0], [1.0, 3.0]);
         assert_eq!(ours, [1.0, 303.0]);
-        // Dirty data counts as theirs before it is moved, and only once.
+        // Dirty data is attributed to the nodes and the client before a disk has transferred it,
+        // and only once.
         let ours = disks.ours_kb([5.0, 1007.0], [0.0, 1300.0], [1.0, 3.0]);
         assert_eq!(ours, [1.0, 1003.0]);
         let ours = disks.ours_kb([5.0, 1007.0], [0.0, 1900.0], [1.0, 3.0]);
@@ -418,7 +423,8 @@ mod tests {
             ahead_kb: [0.0, 50.0],
             ..disks()
         };
-        // These processes wrote 100 kB while 50 kB were dirty, and the disk moved 120 kB in total.
+        // The nodes and the client wrote 100 kB while 50 kB were dirty, and the disk transferred
+        // 120 kB in total.
         assert_eq!(disks.others_kb([10.0, 120.0], [10.0, 100.0]), [0.0, 0.0]);
         assert_eq!(disks.others_kb([70.0, 30.0], [20.0, 0.0]), [50.0, 0.0]);
         assert_eq!(disks.others_kb([0.0, 200.0], [0.0, 100.0]), [0.0, 100.0]);
@@ -439,7 +445,7 @@ mod tests {
         let mut others = others();
         let mut out = Out::new();
         others.look(1, &mut out).unwrap();
-        // This repeats until the counters of the machine have moved by a tick.
+        // The sample is repeated until the counters of the machine have advanced by a tick.
         let deadline = clock::Deadline::after(std::time::Duration::from_secs(60));
         while !found(&out).contains_key("cpu.others") {
             assert!(!deadline.passed(), "{:?}", found(&out));

@@ -1,18 +1,20 @@
-//! Memory and paging in the terms of `vmstat`: kilobytes of 1,024 bytes, as everywhere in its
+//! Memory and paging in the terms of `vmstat`, in kilobytes of 1,024 bytes, as everywhere in its
 //! output.
 //!
-//! `swpd`, `free`, `buff` and `cache` from `/proc/meminfo`; `si`, `so`, `bi` and `bo` from
-//! `/proc/vmstat`. `free.available` is the column of `free`: the memory that programs could get.
+//! `swpd`, `free`, `buff` and `cache` are from `/proc/meminfo`, and `si`, `so`, `bi` and `bo` are
+//! from `/proc/vmstat`. `free.available` is a column of the tool `free`. It is the memory that
+//! programs could still get.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 
-/// Pages or blocks since boot, by the names of `/proc/vmstat`, with vmstat's names of their rates.
+/// Counters of pages or blocks since boot, by their names in `/proc/vmstat`, with vmstat's names of
+/// the rates.
 const FLOWS: [(&str, &str); 4] = [
     ("pswpin", "vmstat.si"),
     ("pswpout", "vmstat.so"),
-    // These count kilobytes, which vmstat calls blocks.
+    // These counters are in kilobytes, which vmstat calls blocks.
     ("pgpgin", "vmstat.bi"),
     ("pgpgout", "vmstat.bo"),
 ];
@@ -90,7 +92,7 @@ fn held(text: &str) -> Result<[(&'static str, u64); 5]> {
 fn flows(text: &str) -> Result<[u64; 4]> {
     let mut found = [None; 4];
     for line in text.lines() {
-        // All four begin with this letter, so the other 180 lines need no closer look.
+        // All four names begin with this letter, so the other 180 lines are skipped.
         if !line.starts_with('p') {
             continue;
         }

@@ -1,18 +1,18 @@
-//! Network interfaces in the terms of `sar -n DEV,EDEV`, from a `net/dev` of `/proc`, and the TCP
+//! Network interfaces in the terms of `sar -n DEV,EDEV`, from `net/dev` in `/proc`, and the TCP
 //! counters of `netstat -s`, from `net/snmp` and `net/netstat`.
 //!
-//! A simulated host has its own files, visible through any process that runs in it.
+//! A simulated host has separate files, which are visible through any process that runs in it.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 use std::collections::HashMap;
 
-/// Columns of an interface: eight received, eight sent.
+/// Columns of an interface: eight for received data, and eight for sent data.
 type Columns = [u64; 16];
 
-/// A column, the rate that sar derives from it, its divisor, and its unit; bytes become kilobytes
-/// of 1,024.
+/// Index of a column, name of the rate that sar derives from it, divisor, and unit. Bytes become
+/// kilobytes of 1,024 bytes.
 const RATES: [(usize, &str, f64, &str); 16] = [
     (1, "sar.rxpck/s", 1.0, "/s"),
     (9, "sar.txpck/s", 1.0, "/s"),
@@ -35,7 +35,8 @@ const RATES: [(usize, &str, f64, &str); 16] = [
 const RX_BYTES: usize = 0;
 const TX_BYTES: usize = 8;
 
-/// Counters of `netstat -s`: the line and the column of the file, and the name of the reading.
+/// Counters of `netstat -s`. Each has the line and the column in the file, and the name of the
+/// reading.
 const TCP: [(&str, &str, &str); 18] = [
     ("Tcp", "ActiveOpens", "netstat.active_opens"),
     ("Tcp", "PassiveOpens", "netstat.passive_opens"),
@@ -57,7 +58,7 @@ const TCP: [(&str, &str, &str); 18] = [
     ("TcpExt", "TCPAbortOnTimeout", "netstat.aborts_on_timeout"),
 ];
 
-/// Function that returns the speed of an interface, bit/s.
+/// Function that returns the speed of an interface in bit/s.
 type SpeedOf = Box<dyn Fn(&str) -> Option<f64> + Send>;
 
 /// Probe of one network namespace.
@@ -66,7 +67,7 @@ pub(crate) struct Network {
     dev: KernelFile,
     tcp: [KernelFile; 2],
     last: Last<Counters>,
-    /// Bits per second of an interface, where known.
+    /// Speed of each interface in bit/s, if it is known.
     speeds: HashMap<String, Option<f64>>,
     speed_of: SpeedOf,
 }
@@ -78,7 +79,7 @@ struct Counters {
 }
 
 impl Network {
-    /// Opens the files. `open` opens a file of a `/proc/net`; `speed_of` is called once for each
+    /// Opens the files. `open` opens a file in `/proc/net`. `speed_of` is called once for each
     /// interface.
     ///
     /// # Errors
@@ -98,7 +99,7 @@ impl Network {
         })
     }
 
-    /// Records the traffic since the last sample, and the number of connections.
+    /// Records the traffic since the last sample, and the current number of connections.
     ///
     /// # Errors
     /// A file cannot be read or has an unknown format.
@@ -128,7 +129,7 @@ impl Network {
             let Some(before) = before.interfaces.get(interface) else {
                 continue;
             };
-            // Machines have interfaces that are never used.
+            // Machines have interfaces that are never used, which the probe omits.
             if now.iter().all(|count| *count == 0) {
                 continue;
             }
@@ -141,8 +142,8 @@ impl Network {
     }
 }
 
-/// Records the readings of one interface. Use of the link is that of its busier direction, as sar
-/// computes it for full-duplex links.
+/// Records the readings of one interface. The utilization of the link is that of its busier
+/// direction, as sar computes it for full-duplex links.
 fn figures(
     place: &str,
     before: &Columns,
@@ -168,7 +169,7 @@ fn figures(
 
 fn interfaces(text: &str) -> Result<HashMap<String, Columns>> {
     let mut found = HashMap::new();
-    // Two lines of headings.
+    // The first two lines are headings.
     for line in text.lines().skip(2) {
         let Some((name, rest)) = line.rsplit_once(':') else {
             continue;
@@ -185,7 +186,7 @@ fn interfaces(text: &str) -> Result<HashMap<String, Columns>> {
     Ok(found)
 }
 
-/// Returns the pairs of lines, `Tcp: names` and `Tcp: values`.
+/// Returns the pairs of lines, which are `Tcp: names` and `Tcp: values`.
 fn pairs(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     let mut lines = text.lines();
     std::iter::from_fn(move || {
@@ -195,7 +196,7 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     })
 }
 
-/// Sets the counters that `text` contains.
+/// Sets the counters that occur in `text`.
 fn tcp(text: &str, counters: &mut [Option<u64>; TCP.len()]) -> Result<()> {
     for (title, names, values) in pairs(text) {
         if !title.starts_with("Tcp") {
@@ -237,11 +238,13 @@ Inter-|   Receive              |  Transmit
     fn figures_are_those_of_sar() {
         let before = interfaces(DEV).unwrap();
         let mut now = before["lo"];
-        // bytes, packets, errors, drops, overruns, frame errors, compressed, multicast
+        // The columns are bytes, packets, errors, drops, overruns, frame errors, compressed and
+        // multicast.
         for (index, count) in [2048, 4, 2, 6, 8, 10, 12, 14].into_iter().enumerate() {
             now[index] += count;
         }
-        // bytes, packets, errors, drops, overruns, collisions, carrier errors, compressed
+        // The columns are bytes, packets, errors, drops, overruns, collisions, carrier errors and
+        // compressed.
         for (index, count) in [4096, 6, 4, 8, 16, 20, 24, 28].into_iter().enumerate() {
             now[8 + index] += count;
         }

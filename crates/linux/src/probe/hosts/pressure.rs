@@ -1,21 +1,22 @@
-//! Time that tasks stalled for lack of CPU, memory or a device: pressure stall information.
+//! Time for which tasks stalled for lack of CPU, memory or a device (pressure stall information).
 //!
-//! Uses `total` of `/proc/pressure/*` (microseconds since boot) or of a cgroup's `*.pressure`. So
-//! the share is that of the sampling period and not the kernel's running average over ten seconds.
+//! The probe uses `total` of `/proc/pressure/*` (microseconds since boot) or of a cgroup's
+//! `*.pressure`. So the share applies to the sampling period, unlike the kernel's running average
+//! over ten seconds.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::Result;
 use std::path::Path;
 
-/// Resources that may be short: names of the files and of the readings.
+/// Resources for which tasks can stall, with the names of the files and of the readings.
 const KINDS: [(&str, [&str; 2]); 3] = [
     ("cpu", ["psi.cpu.some", "psi.cpu.full"]),
     ("io", ["psi.io.some", "psi.io.full"]),
     ("memory", ["psi.memory.some", "psi.memory.full"]),
 ];
 
-/// Microseconds in which some tasks stalled, and in which all tasks stalled.
+/// Time in which some tasks stalled, and time in which all tasks stalled, in µs.
 type StalledMicros = [Option<u64>; 2];
 
 /// Probe of the pressure files of a machine or a cgroup.
@@ -25,12 +26,13 @@ pub(crate) struct Pressure {
 }
 
 impl Pressure {
-    /// Opens the existing files in `folder`: `cpu`, `io`, `memory`, each with `suffix`.
+    /// Opens the files that exist in `folder`. Their names are `cpu`, `io` and `memory`, each with
+    /// `suffix`.
     pub fn open(place: &str, folder: &Path, suffix: &str) -> Pressure {
         let open = |(kind, names)| {
             let path = folder.join(format!("{kind}{suffix}"));
             let mut source = KernelFile::open(path).ok()?;
-            // A kernel that was booted with `psi=0` has the files, but they cannot be read.
+            // A kernel that was booted with `psi=0` has the files, but reading them fails.
             source.read().ok()?;
             Some((source, names, Last::none()))
         };
@@ -40,7 +42,7 @@ impl Pressure {
         }
     }
 
-    /// Records the share of time since the last sample.
+    /// Records the stalled share of the time since the last sample.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -55,7 +57,7 @@ impl Pressure {
                     continue;
                 };
                 if let Some(microseconds) = grown(before, now) {
-                    // The kernel updates its sums at least every two seconds, so a short period may
+                    // The kernel may update its sums only every two seconds, so a short period may
                     // show more time than has passed.
                     let share = (microseconds / seconds / 1e4).min(100.0);
                     out.put(name, &self.place, "%", share);
@@ -66,7 +68,8 @@ impl Pressure {
     }
 }
 
-/// Parses `total` of the lines `some` and `full`; kernels before 5.13 have no `full` for the CPU.
+/// Parses `total` of the lines `some` and `full`. Kernels before 5.13 do not have `full` for the
+/// CPU.
 fn parse(text: &str) -> StalledMicros {
     let mut stalled = [None; 2];
     for line in text.lines() {

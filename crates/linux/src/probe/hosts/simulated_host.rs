@@ -1,7 +1,8 @@
 //! Usage of the machine by a simulated host: its control groups, its network and its volume.
 //!
-//! The probe reads both versions of control groups, by the names of their files. A machine may have
-//! either version, or one version for some controllers and the other for the rest.
+//! The probe reads both versions of control groups, and distinguishes them by the names of their
+//! files. A machine may have either version, or one version for some controllers and the other
+//! version for the rest.
 
 use super::disk::{Devices, Disks};
 use super::network::Network;
@@ -11,21 +12,21 @@ use crate::probe::{Out, SampledSource};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// Sources of the readings of a simulated host; an absent source has no reading.
+/// Sources of the readings of a simulated host. If a source is absent, its readings are missing.
 pub(crate) struct HostFiles<'a> {
     /// Name of the host.
     pub name: &'a str,
-    /// Group that limits its CPU time.
+    /// Group that limits the CPU time of the host.
     pub cpu: Option<&'a Path>,
-    /// Group that counts its CPU time, in version 1.
+    /// Group that measures the CPU time of the host, in version 1.
     pub cpuacct: Option<&'a Path>,
-    /// Group that limits its memory.
+    /// Group that limits the memory of the host.
     pub memory: Option<&'a Path>,
-    /// Group of version 2, which has pressure and CPU time even without controllers.
+    /// Group of version 2, which reports pressure and CPU time even without controllers.
     pub unified: Option<&'a Path>,
-    /// Device of its volume.
+    /// Device of the host's volume.
     pub device: Option<&'a str>,
-    /// Mount point of its volume, with its data.
+    /// Mount point of the host's volume.
     pub volume: Option<&'a Path>,
 }
 
@@ -38,35 +39,35 @@ pub(crate) struct StandIn {
     pressure: Option<Pressure>,
     network: Network,
     disk: Option<Disks>,
-    /// Mount point of its volume, and the number of its device.
+    /// Mount point of the host's volume, and the number of its device.
     volume: Option<(PathBuf, u64)>,
 }
 
-/// CPU time: `cpuacct.usage` in ns, or `usage_usec` of a `cpu.stat` of version 2.
+/// File with the CPU time. It is `cpuacct.usage` in ns, or `usage_usec` in `cpu.stat` of version 2.
 struct CpuTimeFile {
     source: KernelFile,
     in_stat: bool,
     last: Last<u64>,
 }
 
-/// Periods of the quota since the host was created.
+/// Numbers of periods of the CPU quota since the host was created.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct QuotaPeriods {
     periods: u64,
     throttled: u64,
 }
 
-/// Memory of the group, page cache included.
+/// Memory of the group, including the page cache.
 struct Memory {
     used: KernelFile,
     stat: KernelFile,
-    /// Number of times that the host reached the limit.
+    /// Number of times that the host reached its memory limit.
     hits: Option<(KernelFile, Last<u64>)>,
     version2: bool,
 }
 
 impl StandIn {
-    /// Opens the existing sources in `places`; `network` is opened within the host.
+    /// Opens the sources that exist in `places`. `network` must have been opened within the host.
     ///
     /// # Errors
     /// The machine does not report its devices.
@@ -91,7 +92,7 @@ impl StandIn {
         let Some((source, last)) = &mut self.throttling else {
             return Ok(());
         };
-        // A group without a quota counts no periods, and version 2 does not even name them.
+        // The number of periods is 0 for a group without a quota, and is absent in version 2.
         let text = source.read()?;
         let (Some(periods), Some(throttled)) =
             (value(&text, "nr_periods")?, value(&text, "nr_throttled")?)
@@ -118,7 +119,7 @@ impl StandIn {
             return Ok(());
         };
         let context = || format!("get the free space in {}", folder.display());
-        // While its host has no power, another file system is mounted at its path.
+        // While a host has no power, another file system is mounted at the volume's path.
         if device_of(folder)? != *device {
             return Ok(());
         }
@@ -135,7 +136,7 @@ impl StandIn {
     }
 }
 
-/// Returns the number of the device that holds a folder.
+/// Returns the number of the device on which a directory is.
 fn device_of(folder: &Path) -> Result<u64> {
     let found = rustix::fs::stat(folder);
     Ok(found.with_context(|| format!("look at {}", folder.display()))?.st_dev)
@@ -162,7 +163,7 @@ impl SampledSource for StandIn {
             None => Ok(()),
         };
         let volume = self.volume(out);
-        // A failure of one source does not stop the others.
+        // If one source fails, the others are still read.
         let results = [used, throttled, memory, pressure, network, disk, volume];
         let result: Result<()> = results.into_iter().collect();
         result.with_context(|| self.name.clone())
@@ -259,7 +260,7 @@ impl Memory {
     }
 }
 
-/// Returns the value of a line `key value`. `None` without this line.
+/// Returns the value of a line `key value`. `None` if there is no such line.
 fn value(text: &str, key: &str) -> Result<Option<u64>> {
     for line in text.lines() {
         if let Some((name, value)) = line.split_once(' ')
@@ -271,7 +272,7 @@ fn value(text: &str, key: &str) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// Parses a file or a word that is one number.
+/// Parses a file or a word that contains one number.
 fn number(text: &str, what: &str) -> Result<u64> {
     let word = text.trim();
     word.parse().with_context(|| format!("{what} is {word:?}"))
@@ -291,8 +292,8 @@ mod tests {
         ("netstat", "TcpExt: ListenDrops\nTcpExt: 0\n"),
     ];
 
-    /// Writes the files in their first state, then in the state of the next sample. Returns the
-    /// readings of the second sample, 2 s after the first.
+    /// Writes the files in their state at the first sample, and then at the second sample, 2 s
+    /// later. Returns the readings of the second sample.
     fn figures(files: [&[(&str, &str)]; 2], version2: bool) -> BTreeMap<String, f64> {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();

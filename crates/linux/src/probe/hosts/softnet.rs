@@ -1,18 +1,18 @@
-//! Packets that the kernel received and those that it dropped, in the terms of `sar -n SOFT`: all
-//! CPUs together, from `/proc/net/softnet_stat`. A machine with a virtual network loses packets at
-//! this point.
+//! Packets that the kernel received and dropped, in the terms of `sar -n SOFT`. The values are the
+//! sums over all CPUs, from `/proc/net/softnet_stat`. A machine with a virtual network loses
+//! packets at this point.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// The columns that the probe reads, starting with the first, by sar's names of their rates. They
-/// count packets received, and packets dropped because the queue of a CPU was full. The third
-/// counts the times that a CPU had work left at the end of its time slice.
+/// The first columns of the file, by sar's names of their rates. The first two are the packets
+/// received, and the packets dropped because the queue of a CPU was full. The third is the number
+/// of times that a CPU had work left at the end of its time slice.
 const RATES: [&str; 3] = ["sar.total/s", "sar.dropd/s", "sar.squeezd/s"];
 
-/// Probe of one file with a line per CPU.
+/// Probe of `softnet_stat`, which has a line per CPU.
 pub(crate) struct Softnet {
     place: String,
     source: KernelFile,
@@ -50,8 +50,8 @@ impl Softnet {
     }
 }
 
-/// Returns the sums over the CPUs. The columns are hexadecimal numbers of 32 bits, which wrap
-/// around.
+/// Returns the sums over the CPUs. The columns are hexadecimal numbers of 32 bits, which may
+/// overflow.
 fn parse(text: &str) -> Result<[u64; 3]> {
     let mut sums = [0; 3];
     for line in text.lines() {

@@ -1,6 +1,6 @@
 //! Context switches of the threads of a process, and their waiting time for a CPU. The kernel
-//! counts them for each thread, but never adds them up. Also finds the threads that are blocked
-//! within the kernel, by a disk that does not answer or a frozen file system.
+//! counts them for each thread, but does not report their sum. The module also finds the threads
+//! that are blocked within the kernel, by a disk that does not answer or a frozen file system.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::Last;
@@ -10,43 +10,45 @@ use rustix::fs::{Dir, Mode, OFlags};
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Minimum interval between two readings of the threads: 59 threads of an idle node take 1.1 ms of
-/// CPU, ten times the rest of a sample.
+/// Minimum interval between two readings of the threads. Reading the 59 threads of an idle node
+/// takes 1.1 ms of CPU, which is ten times the rest of a sample.
 const THREADS_PERIOD_NS: u64 = 5 * clock::SECOND_NS;
 
-/// Interval after a thread was found waiting within the kernel. A file system may be frozen for
-/// only a few seconds.
+/// Interval after a thread was found waiting within the kernel. It is short because a file system
+/// may be frozen for only a few seconds.
 const SUSPECT_PERIOD_NS: u64 = clock::SECOND_NS;
 
-/// Series of the number of blocked threads: in uninterruptible sleep at this sample and at the one
-/// before, without a context switch between them. There is no reading if there are no such threads.
+/// Series of the number of blocked threads. A thread is blocked if it is in uninterruptible sleep
+/// at this sample and at the previous one, without a context switch in between. If there are no
+/// such threads, the series has no reading.
 pub const BLOCKED: &str = "status.blocked";
 
-/// Series of the CPU use of the busiest thread since the reading before, in percent of one CPU. Its
-/// place is the process and the thread's name, which the kernel cuts to 15 characters:
-/// `node1/C2 CompilerThre`.
+/// Series of the CPU usage of the busiest thread since the previous reading, in percent of one CPU.
+/// Its place is the process and the name of the thread, which the kernel truncates to 15
+/// characters: `node1/C2 CompilerThre`.
 pub const BUSIEST: &str = "threads.%CPU";
 
 /// Counters that the kernel keeps only for each thread of a process.
 pub(super) struct Threads {
     folder: OwnedFd,
-    /// A sample before this time does nothing.
+    /// Time before which a sample does not read the threads.
     due_ns: u64,
     last: Last<HashMap<u32, Switches>>,
 }
 
-/// Counts of one thread.
+/// Counters and state of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Switches {
     /// Voluntary context switches, in which the thread waited.
     voluntary: u64,
-    /// Involuntary context switches: the thread was preempted.
+    /// Involuntary context switches, in which the thread was preempted.
     involuntary: u64,
-    /// Time in the run queue without a CPU, ns. `None` if the kernel does not count it.
+    /// Time in the run queue without a CPU, in ns. `None` if the kernel does not measure it.
     waited_ns: Option<u64>,
-    /// Time on a CPU, ns. `None` if the kernel does not count it.
+    /// Time on a CPU, in ns. `None` if the kernel does not measure it.
     ran_ns: Option<u64>,
-    /// True in state `D`: the thread waits within the kernel and takes no signal.
+    /// True in state `D`, in which the thread waits within the kernel and does not react to
+    /// signals.
     in_kernel: bool,
 }
 
@@ -74,7 +76,8 @@ impl Threads {
         if now_ns < self.due_ns {
             return Ok(());
         }
-        // Samples are late by varying amounts. Half a second of tolerance adds no sample.
+        // Samples are late by varying amounts. The tolerance of half a second does not cause an
+        // additional sample.
         self.due_ns = now_ns + THREADS_PERIOD_NS - clock::SECOND_NS / 2;
         let now = self.read()?;
         self.due_ns = now_ns + period_ns(&now) - clock::SECOND_NS / 2;
@@ -88,7 +91,7 @@ impl Threads {
         if let Some((thread, ran_ns)) = busiest(&before, &now) {
             let mut buffer = [0u8; 64];
             let comm = read_at(&self.folder, &format!("{thread}/comm"), &mut buffer);
-            // A thread that has ended since has no name.
+            // A thread that has ended in the meantime does not have a name any more.
             if let Some(name) = comm.map(str::trim_end) {
                 let percent = ran_ns as f64 / seconds / 1e7;
                 out.put(BUSIEST, &format!("{place}/{name}"), "%", percent);
@@ -127,7 +130,7 @@ impl Threads {
             let Ok(id) = name.parse::<u32>() else {
                 continue;
             };
-            // If a thread ends between these lines, it is omitted.
+            // If a thread ends between these two reads, it is omitted.
             let status = read_at(&self.folder, &format!("{name}/status"), &mut buffer);
             let Some(mut switches) = status.and_then(Switches::parse) else {
                 continue;
@@ -143,7 +146,7 @@ impl Threads {
 }
 
 impl Switches {
-    /// Parses a thread's `status`, where the two counters are the last lines.
+    /// Parses a thread's `status`, in which the two counters are the last lines.
     fn parse(text: &str) -> Option<Switches> {
         let state = text.lines().find_map(|line| line.strip_prefix("State:"));
         let mut switches = Switches {
@@ -170,7 +173,7 @@ impl Switches {
     }
 }
 
-/// Returns the interval to the next reading after these states.
+/// Returns the interval until the next reading, given the current states of the threads.
 fn period_ns(now: &HashMap<u32, Switches>) -> u64 {
     if now.values().any(|thread| thread.in_kernel) {
         SUSPECT_PERIOD_NS
@@ -179,8 +182,8 @@ fn period_ns(now: &HashMap<u32, Switches>) -> u64 {
     }
 }
 
-/// Returns the number of threads that have waited within the kernel since `before`. A thread that
-/// ran in the meantime would have counted a context switch.
+/// Returns the number of threads that have waited within the kernel since `before`. If a thread had
+/// run in the meantime, its context switches would have increased.
 fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usize {
     let is_blocked = |(id, thread): &(&u32, &Switches)| {
         let before = before.get(id).filter(|before| before.in_kernel);
@@ -190,12 +193,12 @@ fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usi
     now.iter().filter(is_blocked).count()
 }
 
-/// Returns the activity of all threads since `before`. A new thread counts with all its activity. A
-/// thread that has ended since is omitted.
+/// Returns the activity of all threads since `before`. All activity of a new thread is included. A
+/// thread that has ended in the meantime is omitted.
 fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switches {
     let mut sum = Switches::default();
     for (id, thread) in now {
-        // A thread id may be reused for a younger thread, with lower counts.
+        // A thread id may be reused for a newer thread, which has lower counters.
         let before = before.get(id).copied().unwrap_or_default();
         let before =
             if before.voluntary > thread.voluntary || before.involuntary > thread.involuntary {
@@ -213,8 +216,8 @@ fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switche
     sum
 }
 
-/// Returns the thread that used the CPU most since `before`, and its time, ns. A thread without a
-/// reading before is left out: its time is from its start.
+/// Returns the thread that used the most CPU time since `before`, and that time in ns. A thread
+/// without an earlier reading is left out, because its time may be older than `before`.
 fn busiest(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Option<(u32, u64)> {
     let used = now.iter().filter_map(|(id, thread)| {
         let before_ns = before.get(id)?.ran_ns?;
@@ -223,7 +226,7 @@ fn busiest(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Opt
     used.max_by_key(|(_, ran_ns)| *ran_ns)
 }
 
-/// Reads a small file below `folder`, up to the size of `buffer`. `None` if it no longer exists.
+/// Reads a small file in `folder`, up to the size of `buffer`. `None` if the file no longer exists.
 fn read_at<'a>(folder: &impl AsFd, name: &str, buffer: &'a mut [u8]) -> Option<&'a str> {
     let file = rustix::fs::openat(
         folder,
@@ -257,7 +260,7 @@ mod tests {
             (2, of(99, 99, Some(99))),
             (3, of(50, 50, Some(500))),
         ]);
-        // Thread 1 continued, 2 has ended, 3 is another thread by now, and 4 is new.
+        // Thread 1 has continued, 2 has ended, 3 is another thread with the same id, and 4 is new.
         let now = HashMap::from([
             (1, of(13, 21, Some(150))),
             (3, of(2, 1, Some(7))),
@@ -273,7 +276,7 @@ mod tests {
             ..Switches::default()
         };
         let before = HashMap::from([(1, of(Some(900))), (2, of(Some(100))), (3, of(None))]);
-        // Thread 4 is new, and its time may be older than this reading.
+        // Thread 4 is new, and its CPU time may be older than the previous reading.
         let now = HashMap::from([
             (1, of(Some(950))),
             (2, of(Some(400))),
@@ -298,7 +301,7 @@ mod tests {
         let now = [of(disk, 5), of(disk, 6), of(disk, 5), of("R (running)", 5)];
         let threads = |all: [Switches; 4]| (1u32..).zip(all).collect::<HashMap<_, _>>();
         let mut now = threads(now);
-        // A thread that did not exist before may have just begun.
+        // A thread without a previous state may have just begun to wait.
         now.insert(9, of(disk, 5));
         assert_eq!(blocked(&threads(before), &now), 1);
         assert_eq!(period_ns(&now), SUSPECT_PERIOD_NS);

@@ -1,5 +1,5 @@
-//! Terms of nf_tables messages: tables, the hooks at which they see packets, and the packets that a
-//! rule drops.
+//! Terms of nf_tables messages: tables, the hooks at which they process packets, and the packets
+//! that a rule drops.
 
 const NFPROTO_IPV4: u8 = 2;
 const NFPROTO_BRIDGE: u8 = 7;
@@ -7,14 +7,14 @@ const NF_BR_FORWARD: u32 = 2;
 const NF_INET_LOCAL_IN: u32 = 1;
 const NF_INET_LOCAL_OUT: u32 = 3;
 
-/// A table by its name, among those of its family.
+/// A table, identified by its family and name.
 #[derive(Clone, Copy)]
 pub struct Table<'a> {
     pub family: Family,
     pub name: &'a str,
 }
 
-/// Kind of packets that a table sees.
+/// Kind of packets that a table processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Packets that bridges forward.
@@ -32,10 +32,10 @@ impl Family {
     }
 }
 
-/// Hook at which a chain of a table sees packets. Each hook has at most one chain.
+/// Hook at which a chain of a table processes packets. Each hook has at most one chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// On the way from port to port of a bridge.
+    /// Packets between the ports of a bridge.
     Forward,
     /// Packets that this host receives.
     In,
@@ -52,8 +52,8 @@ impl Hook {
         }
     }
 
-    /// Returns the type of the chain. A redirected packet needs a new route, so the type is
-    /// `route`.
+    /// Returns the type of the chain. The type for output is `route`, since a redirected packet
+    /// needs a new route.
     pub(super) fn chain_type(self) -> &'static str {
         match self {
             Hook::Forward | Hook::In => "filter",
@@ -72,32 +72,32 @@ impl Hook {
 
 /// A rule, with the packets that it drops.
 pub struct Drop<'a> {
-    /// Number of the loss to which the rule belongs. Reading rules returns it.
+    /// Number of the loss to which the rule belongs. The kernel returns it with the rule.
     pub number: u32,
-    /// Hook at which the rule sees packets.
+    /// Hook at which the rule processes packets.
     pub hook: Hook,
     /// Conditions, all of which a packet must fulfil.
     pub matches: Vec<Match<'a>>,
-    /// Share of these packets that it drops; 1 is all.
+    /// Share of the matching packets that the rule drops. With 1, it drops all of them.
     pub share: f64,
 }
 
-/// Condition on a packet. Sets are those of the rule's table, by their names.
+/// Condition on a packet. The named sets belong to the table of the rule.
 #[derive(Clone, Copy)]
 pub enum Match<'a> {
-    /// The packet enters or leaves through a link of this set.
+    /// The packet enters or leaves through a link in this set.
     Link(&'a str, End),
     /// The packet enters or leaves through a link to another machine or host.
     FromOrToOthers(End),
     /// The packet is not ARP.
     NoArp,
-    /// The packet is IPv4, with an address of this set at this end.
+    /// The packet is IPv4, and its address at this end is in this set.
     Address(&'a str, End),
-    /// The packet is TCP, with a port of this set at this end.
+    /// The packet is TCP, and its port at this end is in this set.
     Port(&'a str, End),
 }
 
-/// End of a connection, or of a packet's way through this machine.
+/// End of a connection, or of a packet's path through this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Source,

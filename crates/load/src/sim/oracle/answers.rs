@@ -1,4 +1,4 @@
-//! Second half of the oracle: the effects of responses, errors and lost connections.
+//! Second half of the oracle. It covers the effects of responses, errors and lost connections.
 
 use super::super::program::{self, BATCH, TEXT};
 use super::super::server::{Reply, SimRequest};
@@ -9,7 +9,7 @@ use crate::sim::shape::START_NS;
 use crate::statement_facts::may_be_tried_again;
 use measure::{KindCount, Outcome};
 
-/// Returns the ledger that a worker should produce, with the times of all its writes.
+/// Returns the ledger that the worker should write, with the times of all writes.
 pub(super) fn ledger(first: u64, workers: u64) -> LedgerPart {
     let part = LedgerPart::new(first, workers, LEDGER_OPERATIONS_MAX / workers, 1);
     let mut part = part.timed(TIMED_OPERATIONS_MAX / workers, 1);
@@ -18,7 +18,7 @@ pub(super) fn ledger(first: u64, workers: u64) -> LedgerPart {
 }
 
 impl Oracle {
-    /// Returns a stream on which another connection awaits a response.
+    /// Returns a stream on which a request of another connection waits for a response.
     pub fn stream_of_another(&self, connection: u16) -> Option<u16> {
         let other = |(_, made): &(&u16, &Try)| made.connection != connection && !made.is_orphan;
         self.streams.iter().find(other).map(|(stream, _)| *stream)
@@ -46,7 +46,8 @@ impl Oracle {
         }
     }
 
-    /// Records that the worker has read a response. It arrived at `arrived_ns`, if that is known.
+    /// Records that the worker has read a response. `arrived_ns` is the arrival time, if it is
+    /// known.
     pub fn answered(
         &mut self,
         connection: u16,
@@ -170,7 +171,7 @@ impl Oracle {
         }
     }
 
-    /// Records that this try was answered first, so the worker abandons the other one.
+    /// Records that this attempt was answered first, so that the worker abandons the other attempt.
     fn win(&mut self, stream: u16, made: Try) {
         let kind = self.begun[&made.number].kind;
         if std::mem::take(&mut self.stream(stream).is_second) {
@@ -185,7 +186,7 @@ impl Oracle {
         }
     }
 
-    /// Records that a try has failed; its stream is free or blocked.
+    /// Records that an attempt has failed. Its stream is free or blocked.
     pub(super) fn fail(&mut self, number: u64, outcome: Outcome, now_ns: u64) {
         let waits = |made: &Try| made.number == number && !made.is_orphan;
         if self.streams.values().any(waits) {
@@ -204,7 +205,7 @@ impl Oracle {
         self.end_of(number, outcome, now_ns);
     }
 
-    /// Ends an operation that has finally failed, together with its current part.
+    /// Ends an operation, and its current part, after the final failure.
     pub(super) fn end_of(&mut self, number: u64, outcome: Outcome, now_ns: u64) {
         self.say(|| format!("operation {number} ends: {outcome:?}"));
         let begun = self.begun.remove(&number).expect("a begun operation");
@@ -223,7 +224,7 @@ impl Oracle {
         self.due.free(now_ns);
     }
 
-    /// Records that the worker sees the end of a connection, or reads invalid data.
+    /// Records that the worker detects the end of a connection, or reads invalid data.
     pub fn breaks(&mut self, connection: u16, writes: bool) {
         self.seen.broken_writes += u64::from(writes);
         self.broken.insert(connection);
@@ -240,7 +241,8 @@ impl Oracle {
             self.expire();
         }
         if !is_broken && !hangs_up {
-            // The worker closes it because late responses block too many streams.
+            // The worker closes the connection because late responses block too many of its
+            // streams.
             assert!(self.streams.len() == self.slots);
             assert!(self.streams.values().any(|made| made.is_orphan));
             self.seen.unblocked += 1;
@@ -261,7 +263,8 @@ impl Oracle {
         }
     }
 
-    /// Ends all operations that wait for another try, because the run hangs up.
+    /// Ends all operations that wait for another attempt, because the run stops waiting for
+    /// responses.
     pub(super) fn hang_up(&mut self) {
         if !self.hangs_up() {
             return;

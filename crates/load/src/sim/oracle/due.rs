@@ -1,4 +1,4 @@
-//! Computes the due times of operations a second time.
+//! Computes the due times of operations independently of the schedule.
 
 use super::super::shape::{START_NS, Shape};
 use crate::schedule::{Arrivals, Schedule};
@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 pub enum Due {
     /// Times at which slots became free.
     Freed(VecDeque<u64>),
-    /// Fixed rate: `divisor` operations per thousand seconds. Operation number `next` is the next
-    /// one.
+    /// A fixed rate of `divisor` operations per thousand seconds. `next` is the number of the next
+    /// operation.
     Even {
         divisor: u128,
         next: u128,
@@ -21,7 +21,7 @@ pub enum Due {
 }
 
 impl Due {
-    /// Returns the due times for the worker of a shape.
+    /// Returns the due times for the simulated worker of a shape.
     pub fn new(shape: &Shape) -> Due {
         let config = &shape.config;
         let worker = (config.others.before + shape.worker) as u64;
@@ -45,7 +45,7 @@ impl Due {
         }
     }
 
-    /// Returns the due time of the next operation; `None` if all slots are in use.
+    /// Returns the due time of the next operation. `None` if all slots are in use.
     pub fn next_ns(&self) -> Option<u64> {
         match self {
             Due::Freed(freed) => freed.front().copied(),
@@ -62,7 +62,7 @@ impl Due {
         }
     }
 
-    /// Takes the next operation.
+    /// Advances to the operation after the next one.
     pub fn pass(&mut self) {
         match self {
             Due::Freed(freed) => {
@@ -82,8 +82,8 @@ impl Due {
     }
 }
 
-/// Maps a due time at full rate to the due time under a rising rate, with the same number of
-/// operations due before it.
+/// Maps a due time at the full rate to the due time at a rising rate. The number of operations that
+/// are due before it remains the same.
 fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
     if even_ns >= rise_ns / 2 {
         even_ns + rise_ns / 2

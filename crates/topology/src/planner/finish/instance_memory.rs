@@ -1,5 +1,6 @@
-//! Computes the memory of instances. It is the memory taken during the placement. If the request
-//! names none, it is the largest amount that each can have on the nodes of its CPUs.
+//! Computes the memory of instances. If the request states it, it is the memory taken during the
+//! placement. Otherwise it is the largest amount that each instance can have on the nodes of its
+//! CPUs.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +10,14 @@ use crate::plan::NodeBytes;
 use crate::planner::Attempt;
 use crate::request::PlacementRequest;
 
-/// Unit of amounts below 1 GiB.
+/// Unit for amounts of memory below 1 GiB, in bytes.
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Returns the memory assumed for an instance if the request names none. It is an equal share of
-/// the machine's memory, limited to the memory of its nodes for the instances on them. It is in
-/// whole GiB, or in MiB if it is smaller or if whole GiB do not fit. `None` if the memory of the
-/// machine is unknown.
+/// Returns the memory assumed for an instance if the request does not state it. It is an equal
+/// share of the machine's memory, limited by the memory of each node for the instances on it. It is
+/// in whole GiB, or in MiB if it is smaller or if whole GiB do not fit. Returns `None` if the
+/// memory of the machine is unknown.
 pub(super) fn assumed(
     machine: &Machine,
     attempt: &Attempt,
@@ -25,7 +26,7 @@ pub(super) fn assumed(
     let homes = (0..machine.nodes.len()).filter(|&node| !machine.nodes[node].cores.is_empty());
     let all: u64 = homes.filter_map(|node| attempt.pool.memory[node]).sum();
     let equal = all / u64::from(wish.instances);
-    // CPUs by the node that provides their memory.
+    // Number of CPUs for each node that provides their memory.
     let mut cpus: BTreeMap<usize, u64> = BTreeMap::new();
     for cell in attempt.instances.iter().flatten() {
         for (node, count) in cpus_by_node(machine, attempt, cell) {
@@ -39,16 +40,16 @@ pub(super) fn assumed(
     let bytes = of_nodes.min()?.min(equal);
     let unit = if bytes < GIB { MIB } else { GIB };
     let mut bytes = bytes / unit * unit;
-    // The last part of an instance has the remainder of its division, for which a completely full
-    // node has no space.
+    // The last part of an instance's memory includes the remainder of the division. A node that is
+    // completely full does not have space for it, so smaller amounts are tried.
     while bytes > 0 && !fits(machine, attempt, bytes) {
         bytes = bytes.saturating_sub(MIB);
     }
     Some(bytes).filter(|&bytes| bytes > 0)
 }
 
-/// Returns true if each node has enough memory for its parts of all instances, which have `bytes`
-/// each.
+/// Returns true if each node has enough memory for the shares of all instances, if each instance
+/// has `bytes`.
 fn fits(machine: &Machine, attempt: &Attempt, bytes: u64) -> bool {
     let mut taken: BTreeMap<usize, u64> = BTreeMap::new();
     for placed in &attempt.instances {
@@ -63,7 +64,7 @@ fn fits(machine: &Machine, attempt: &Attempt, bytes: u64) -> bool {
 }
 
 /// Returns the memory of an instance by node. It is the memory taken during the placement, or
-/// `assumed` in proportion to its CPUs on each node. The sum is exact.
+/// `assumed` in proportion to the instance's CPUs on each node. The sum is exact.
 pub(super) fn by_node(
     machine: &Machine,
     attempt: &Attempt,
@@ -85,8 +86,8 @@ pub(super) fn by_node(
     parts.into_iter().map(part).collect()
 }
 
-/// Counts the CPUs of a cell by the node that provides their memory. It is their own node, or the
-/// nearest one with memory.
+/// Counts the CPUs of a cell by the node that provides their memory. This is the node of the CPUs,
+/// or the nearest node with memory.
 fn cpus_by_node(machine: &Machine, attempt: &Attempt, cell: &PlacedCell) -> BTreeMap<usize, u64> {
     let pool = &attempt.pool;
     let units = cell.units.iter().map(|&unit| &pool.units[unit]);
@@ -100,7 +101,7 @@ fn cpus_by_node(machine: &Machine, attempt: &Attempt, cell: &PlacedCell) -> BTre
     by_node
 }
 
-/// Splits `bytes` by these weights. The last part gets the rounding remainder.
+/// Splits `bytes` in proportion to these weights. The last part gets the rounding remainder.
 fn in_proportion(bytes: u64, weights: Vec<(usize, u64)>) -> Vec<(usize, u64)> {
     let mut left = bytes;
     let mut weight_left: u64 = weights.iter().map(|(_, weight)| weight).sum();

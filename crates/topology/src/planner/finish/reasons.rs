@@ -80,7 +80,7 @@ fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     said
 }
 
-/// Explains memory, threads and racks.
+/// Explains the choices about memory, threads and racks.
 fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     let (wish, first) = (&plan.wish, &plan.instances[0]);
     let mut said = Vec::new();

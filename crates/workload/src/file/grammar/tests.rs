@@ -1,4 +1,4 @@
-//! Tests of valid CQL, and of the places of typing errors.
+//! Tests valid CQL, and the reported places of typing errors.
 
 use super::*;
 use crate::schema::tokens;

@@ -1,4 +1,4 @@
-//! Tests statements in another keyspace, and the places of a server's refusals.
+//! Tests statements that are moved to another keyspace, and the places of a server's refusals.
 
 use super::*;
 use crate::file::{check_file, compile_file, no_files};

@@ -1,5 +1,5 @@
-//! Tests values that rows share, and reads that must not be checked, because the check would always
-//! fail on a correct server.
+//! Tests values that several rows share, and reads that must not be checked, because the check
+//! would always fail on a correct server.
 
 use super::{mistakes, program, spec, values};
 use crate::file::{compile_file, no_files};
@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 const INBOX: &str = include_str!("../../../../../workloads/inbox.yaml");
 
-/// There are messages of users, ten for each, with values that the messages of a user share.
+/// The table has messages of users, with ten messages for each user. All messages of a user share
+/// some values.
 const SHARED: &str = "\
 schema:
   - CREATE TABLE t (u bigint, m int, name text STATIC, v text, PRIMARY KEY (u, m))
@@ -31,7 +32,7 @@ fn reason(from: &str, to: &str) -> String {
     made.map_or_else(|mistakes| mistakes.to_string(), |_| "nothing".to_owned())
 }
 
-/// Returns column `at` of the first rows that the load stage writes.
+/// Returns the values in column `at` of the first rows that the load stage writes.
 fn column(program: &Arc<Program>, at: usize, rows: u64) -> Vec<Vec<u8>> {
     let rows = 0..rows;
     rows.map(|n| values(program, Stage::Load, n)[0][at].clone()).collect()
