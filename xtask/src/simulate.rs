@@ -32,6 +32,26 @@ struct Defect {
     to: &'static str,
 }
 
+impl Defect {
+    /// Checks that the text of the file contains the code of the defect exactly once.
+    ///
+    /// # Errors
+    /// The file has changed, so this program must follow.
+    fn check(&self, text: &str) -> Result<()> {
+        let places = text.matches(self.from).count();
+        ensure!(
+            places == 1,
+            "{} contains {:?} {places} times, and must contain it once; change xtask/src/simulate.rs",
+            self.file,
+            self.from
+        );
+        Ok(())
+    }
+}
+
+/// Test that runs the simulation.
+const SIMULATION: &str = "sim::records_equal_the_wire_for_every_simulated_problem";
+
 const DEFECTS: [Defect; 8] = [
     Defect {
         name: "an operation is counted twice",
@@ -41,19 +61,19 @@ const DEFECTS: [Defect; 8] = [
     },
     Defect {
         name: "operations on a lost connection are forgotten, but for the first",
-        file: "worker/trouble.rs",
+        file: "worker/timeouts.rs",
         from: "            next = id + 1;\n",
         to: "            next = id + 1;\n            if id > 0 { continue; }\n",
     },
     Defect {
         name: "latencies are a nanosecond too long",
         file: "worker/receive.rs",
-        from: "now_ns.saturating_sub(slot.intended_ns),",
-        to: "now_ns.saturating_sub(slot.intended_ns) + 1,",
+        from: "self.sockets.arrived_ns.saturating_sub(slot.intended_ns),",
+        to: "self.sockets.arrived_ns.saturating_sub(slot.intended_ns) + 1,",
     },
     Defect {
         name: "service time begins with the last try",
-        file: "worker/special.rs",
+        file: "worker/multi_step.rs",
         from: "let sent_ns = self.courses[usize::from(id)].first_sent_ns;",
         to: "let sent_ns = slot.sent_ns;",
     },
@@ -71,13 +91,13 @@ const DEFECTS: [Defect; 8] = [
     },
     Defect {
         name: "a try more than is allowed",
-        file: "worker/again.rs",
+        file: "worker/retries.rs",
         from: ".retries >= retries_max",
         to: ".retries > retries_max",
     },
     Defect {
         name: "memory is taken when a connection is lost",
-        file: "worker/trouble.rs",
+        file: "worker/timeouts.rs",
         from: "        let mut next = 0;\n",
         to: "        std::hint::black_box(Box::new(index));\n        let mut next = 0;\n",
     },
@@ -96,7 +116,7 @@ pub fn run(options: &Options) -> Result<()> {
     if options.tell {
         variables.push(("CASSAY_SIMULATE_TELLS", "1".to_owned()));
     }
-    let test = ["test", "--package", "load", "--lib", "--", "sim::what"];
+    let test = ["test", "--package", "load", "--lib", "--", SIMULATION];
     process::run_with(
         &cargo(),
         &[&test[..], &["--nocapture"]].concat(),
@@ -123,19 +143,13 @@ fn find_planted() -> Result<()> {
         let arguments = [&test[..], &place[..], last].concat();
         process::output_with(&cargo(), &arguments, &variables)
     };
-    let simulate = ["--", "sim::what"];
+    let simulate = ["--", SIMULATION];
     cargo_test(&simulate).context("run the simulation without a defect")?;
     println!("none: not found, as it must be");
     for defect in DEFECTS {
         let path = copy.join("crates/load/src").join(defect.file);
         let text = read(&path)?;
-        let places = text.matches(defect.from).count();
-        ensure!(
-            places == 1,
-            "{}: {:?} is there {places} times, and must be once; change xtask/src/simulate.rs",
-            defect.file,
-            defect.from
-        );
+        defect.check(&text)?;
         write(&path, &text.replace(defect.from, defect.to))?;
         cargo_test(&["--no-run"]).with_context(|| format!("build with: {}", defect.name))?;
         let found = cargo_test(&simulate).is_err();
@@ -165,4 +179,25 @@ fn read(path: &Path) -> Result<String> {
 
 fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_planted_defect_fits_the_source() {
+        for defect in DEFECTS {
+            let path = crate::tree::root().join("crates/load/src").join(defect.file);
+            defect.check(&read(&path).unwrap()).unwrap();
+        }
+    }
+
+    /// A filter that fits no test would pass without a run.
+    #[test]
+    fn the_simulation_is_a_test_of_the_source() {
+        let (_, name) = SIMULATION.rsplit_once("::").unwrap();
+        let source = read(&crate::tree::root().join("crates/load/src/sim.rs")).unwrap();
+        assert!(source.contains(&format!("#[test]\nfn {name}()")), "{name}");
+    }
 }

@@ -144,7 +144,7 @@ pub struct Returns {
     /// Times counted from the injection, because a cluster may recover while the fault is still
     /// active.
     pub injected: ReturnTime,
-    /// Counted from the healing, if the fault was healed.
+    /// Times counted from the healing, if the fault was healed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub healed: Option<ReturnTime>,
 }

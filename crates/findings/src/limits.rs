@@ -44,9 +44,9 @@ fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<Li
     found
 }
 
-/// Returns the index of the explanation that belongs to the answer. The page has all of them. The highest load
-/// of a study is a limit only if a resource was full, or if a closed loop offered all that the
-/// target accepts.
+/// Returns the index of the explanation that belongs to the answer. The report page shows all
+/// explanations. The highest load of a study is a limit only if a resource was full, or if a closed
+/// loop offered all that the target accepts.
 pub fn of_answer(limits: &[LimitRecord]) -> Option<usize> {
     let is_limit = |record: &LimitRecord| match record.event {
         LimitEvent::Difference | LimitEvent::Peak | LimitEvent::Knee => true,

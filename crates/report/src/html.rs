@@ -61,10 +61,10 @@ fn script() -> String {
 /// library to check the digest.
 const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
-/// Sentences that appear only on paper. They name the parts that are not printed.
-const ON_PAPER: &str = "A print contains the answer and the first charts of the evidence. The rest \
-     stays in the file: tables, settings, reasons, and charts of hosts and JVMs. To print a whole \
-     section, open it in the browser first.";
+/// Sentences for paper only: they name the parts that a print omits.
+const ON_PAPER: &str = "A printed report contains the answer and the first charts of the evidence. \
+     Only the file contains the rest: tables, settings, reasons, and charts of hosts and JVMs. To \
+     print a whole section, open it in the browser first.";
 
 /// Renders a page.
 pub fn html(page: &Page) -> String {

@@ -101,8 +101,8 @@ fn moved(experiment: &ExperimentRecord) -> String {
     )
 }
 
-/// Returns how full the nodes' CPUs were: `The nodes used 1.7 of 2 CPUs (85 %).` `None` if that is
-/// not known.
+/// Returns how much CPU the nodes used, such as `The nodes used 1.7 of 2 CPUs (85 %).` `None` if
+/// that is not known.
 fn cpu_sentence(nodes: &[NodeCpuRecord]) -> Option<String> {
     let share = |node: &&NodeCpuRecord| node.used / node.available;
     let fullest = nodes.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;

@@ -1,5 +1,4 @@
-//! The invariable parts of the warnings of a plan. A program that rephrases a warning recognizes it
-//! by them.
+//! The warnings of a plan: each is a sentence, and has a kind by which a program finds it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

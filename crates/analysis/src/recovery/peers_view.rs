@@ -50,8 +50,8 @@ pub struct Hints {
     pub delivered: f64,
     /// Number of attempts to deliver a hint that failed or timed out. Nodes repeat such attempts.
     pub undelivered: f64,
-    /// Time from the healing (or the injection, if it was not healed) until the last hint was
-    /// delivered, s. `None` if hints were left, or if the readings end too early.
+    /// Time from the healing (or the injection, if the fault was not healed) until the last hint
+    /// was delivered, in seconds. `None` if hints remained, or if the readings end too early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drained_s: Option<f64>,
 }
@@ -59,19 +59,19 @@ pub struct Hints {
 measure::word_enum! {
     /// Need for a repair after a fault.
     pub enum RepairNeed {
-        /// Hints do not cover the writes that a node missed.
+        /// A repair is needed: hints do not cover the writes that a node missed.
         Needed = "needed",
-        /// No write was missed, or hints cover them.
+        /// No repair is needed: no write was missed, or hints cover the missed writes.
         NotNeeded = "not-needed",
-        /// The readings are not sufficient for an answer.
+        /// The readings are not sufficient to decide.
         Untold = "untold",
     }
 }
 
-/// Decision about a repair, with the reason.
+/// Decision on whether a repair is needed, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// Decision.
+    /// Need for a repair.
     pub need: RepairNeed,
     /// Reason of the decision, without a full stop.
     pub why: String,

@@ -40,11 +40,12 @@ pub enum Worse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReturnTime {
-    /// Time until the first interval outside of the level, s. `None` if no interval was outside.
+    /// Time until the first interval outside of the level, in seconds. `None` if no interval was
+    /// outside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_s: Option<f64>,
-    /// Time until the series stayed normal for [`HOLD_S`], s. `None` if it did not during the
-    /// observation.
+    /// Time until the series became normal and stayed normal for [`HOLD_S`], in seconds. `None` if
+    /// that did not happen during the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back_s: Option<f64>,
     /// Length of the observation, s.

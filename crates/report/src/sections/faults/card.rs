@@ -141,8 +141,8 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     all.join(" · ")
 }
 
-/// Describes an effect: `50 % less at worst (150 op/s, 4.97 s after the injection), below normal
-/// for 13 s, 79 requests short`.
+/// Describes an effect, such as `50 % less at worst (150 op/s, 4.97 s after the injection), below
+/// normal for 13 s, 79 requests short`.
 fn dip_of(dip: &Dip) -> String {
     if dip.depth == 0.0 {
         return "never below normal".to_owned();
@@ -185,7 +185,7 @@ fn normal(found: &RecoveryRecord) -> String {
     }
 }
 
-/// Describes when it was back to normal, counted from the healing and from the injection.
+/// Describes when a series was back to normal, counted from the healing and from the injection.
 fn both(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>, returns: &Returns) -> String {
     let mut said = vec![returned(fault, of).map_or_else(String::new, |cell| cell.text)];
     let injected = &returns.injected;
