@@ -24,7 +24,8 @@ fn main() {
     ] {
         println!("cargo::rerun-if-changed={path}");
     }
-    // Both change with every commit; in a worktree they are elsewhere.
+    // Both files change with every commit. In a worktree, they are outside of its `.git`, so git
+    // names their paths.
     for file in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--git-path", file])
             && Path::new(&path).exists()
@@ -34,7 +35,7 @@ fn main() {
     }
 }
 
-/// Returns the commit of this repository; `None` outside of it.
+/// Returns the commit of this repository. `None` outside of a repository.
 fn commit() -> Option<String> {
     let top = git(&["rev-parse", "--show-toplevel"])?;
     let ours = Path::new("../..").canonicalize().ok()?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 /// Result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Success; for a run: valid or suspect.
+    /// Success. For a run, the verdict is valid or suspect.
     Done,
     /// The command failed.
     Error,

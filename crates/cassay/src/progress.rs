@@ -33,13 +33,14 @@ use study::units;
 
 /// Maximum silence on plain lines, so that a waiting user sees that the run is alive.
 const SILENCE_MAX: Duration = Duration::from_millis(4500);
-/// Maximum silence for a run longer than [`LONG_RUN`], whose log should remain readable.
+/// Maximum silence on plain lines of a run longer than [`LONG_RUN`], whose log should remain
+/// readable.
 const SILENCE_MAX_LONG: Duration = Duration::from_secs(10);
 const LONG_RUN: Duration = Duration::from_secs(600);
 /// Interval between two paintings of the screen, short enough to react to a key at once.
 const PAINT_EVERY: Duration = Duration::from_millis(200);
 
-/// Interval of the heartbeat. A status line counts down the time in steps of this length.
+/// Interval of the heartbeat. The status line counts down the time in steps of this length.
 const BEAT_EVERY: Duration = Duration::from_secs(1);
 
 /// Way in which a run is shown.
@@ -118,8 +119,8 @@ impl Show {
                     path.display()
                 ));
                 self.path = Some(path);
-                // The screen is not taken earlier, because an error before the run begins is
-                // printed on lines.
+                // The display takes the screen only now, because an error before the run begins is
+                // printed as lines.
                 if self.manner == Manner::Screen {
                     self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
                 }
@@ -187,7 +188,7 @@ impl Drop for Show {
             let _ = heartbeat.join();
         }
         if let Some(painter) = self.painter.take() {
-            // The panic was already reported.
+            // The panic has already been reported, so the result is ignored.
             let _ = painter.join();
         }
         terminal::end_moving();
@@ -208,7 +209,7 @@ impl Shared {
     }
 }
 
-/// Returns the way in which a run is shown: the requested one, if the terminal supports it.
+/// Returns the way in which a run is shown: the requested view, if the terminal supports it.
 fn manner(mode: ViewMode) -> Manner {
     let is_ours = terminal::has_reader() && !terminal::is_dumb();
     let is_watched = || std::env::var_os("CI").is_none_or(|value| value.is_empty());
@@ -223,7 +224,8 @@ fn manner(mode: ViewMode) -> Manner {
     }
 }
 
-/// Returns the way in which a run is shown now: as a status line while the screen is not taken.
+/// Returns the way in which a run is shown now. While the screen is not taken, that is a status
+/// line.
 fn shown_as(manner: Manner) -> Manner {
     match manner {
         Manner::Screen if !terminal::is_full() => Manner::Moving,
@@ -264,7 +266,7 @@ fn beat(manner: Manner, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     std::thread::Builder::new().name("heartbeat".to_owned()).spawn(beat).ok()
 }
 
-/// Returns the maximum silence of a run after `elapsed`.
+/// Returns the maximum silence of a run that has lasted `elapsed`.
 fn silence_max(elapsed: Duration) -> Duration {
     if elapsed < LONG_RUN {
         SILENCE_MAX

@@ -1,4 +1,4 @@
-//! Shows mistakes in a study as a compiler does: with the line, a caret and a hint.
+//! Shows mistakes in a study like a compiler: with the line, a caret and a hint.
 
 use crate::exit::Exit;
 use crate::terminal;
@@ -20,8 +20,8 @@ pub fn refuse(diagnostics: &Diagnostics, json: bool) -> Exit {
 }
 
 /// Returns the same mistakes with texts that cannot control the terminal. The renderer replaces
-/// only some characters in source lines. This function replaces the others, each by a character of
-/// the same length, so that positions still match.
+/// only some control characters in source lines. This function replaces the others, each by a
+/// character of the same length, so that positions still match.
 fn plain(diagnostics: &Diagnostics) -> Diagnostics {
     let mut plain = diagnostics.clone();
     for source in &mut plain.sources {

@@ -45,7 +45,7 @@ static IS_STEP: AtomicBool = AtomicBool::new(false);
 
 /// Runs before the runtime opens `/dev/null`.
 #[used]
-// SAFETY: this section holds pointers to C functions, and this is one.
+// SAFETY: this section contains pointers to C functions, and this value is such a pointer.
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = {
     extern "C" fn look() {
@@ -73,7 +73,7 @@ pub fn as_step<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Writes to stdout. Other functions never do.
+/// Writes to stdout. No other function writes there.
 #[expect(
     clippy::disallowed_methods,
     reason = "the only function that writes data"
@@ -127,7 +127,7 @@ pub fn end(exit: Exit) -> Exit {
         "error: write to stdout: {why}. The output is incomplete\nhint: the results of a run are \
          in its folder: cassay show"
     ));
-    // A command that has failed has already printed its error.
+    // A failed command has already printed its error.
     if exit == Exit::Done {
         Exit::Error
     } else {
@@ -228,7 +228,7 @@ fn is_mistake(error: &anyhow::Error) -> bool {
 )]
 pub fn usage(usage: &clap::Error) -> Exit {
     if usage.use_stderr() {
-        // If this write fails, no message is possible.
+        // If this write fails, cassay has no way to report it.
         let _ = usage.print();
         return Exit::Usage;
     }

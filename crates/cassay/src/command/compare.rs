@@ -1,4 +1,4 @@
-//! `cassay compare`: compares finished runs with the first of them.
+//! `cassay compare`: compares finished runs with the first run of the list.
 
 use super::show::{print, say_notes};
 use crate::args::{Common, CompareArgs};
@@ -9,7 +9,7 @@ use anyhow::Result;
 use report::RunView;
 use store::Run;
 
-/// Compares runs with the first of them.
+/// Compares runs with the first run of the list.
 pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
     let names = std::iter::once(&args.baseline).chain(&args.contenders);
     let runs: Vec<Run> = names.map(|name| store::find(&common.out, name)).collect::<Result<_>>()?;
@@ -36,7 +36,7 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Returns true if a comparison in the data of a page is `slower`, or `looks_different` in the
-/// worse direction. A comparison of runs that were not interleaved cannot say more.
+/// worse direction. A comparison of runs that were not interleaved cannot give a stronger result.
 fn has_slower(data: &serde_json::Value) -> bool {
     match data {
         serde_json::Value::Array(items) => items.iter().any(has_slower),

@@ -1,7 +1,7 @@
 //! `cassay new` writes a study from a template, with comments that explain the next changes.
 //!
-//! The study can be planned. An existing file is never overwritten. Nothing is written before all
-//! questions are answered, so Ctrl-C leaves nothing.
+//! The written study can be planned. An existing file is never overwritten. Nothing is written
+//! before all questions are answered, so Ctrl-C leaves no file.
 
 mod compare;
 mod template;
@@ -53,7 +53,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
         .to
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.yaml", template.name)));
-    // The file is checked before any question.
+    // If the file exists, the command ends before it asks a question.
     if path.exists() {
         return Err(is_there(&path));
     }
@@ -88,7 +88,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Answers the questions that the command line leaves open, by asking the user or with defaults.
+/// Answers the questions that the command line leaves open. Asks the user, or uses the defaults.
 fn answer_all(template: &Template, place: &TargetChoice, answers: &mut Answers, asks: bool) {
     let gaps = template_gaps::filled(template, place, &Answers::new());
     for question in template.questions {
@@ -142,7 +142,7 @@ fn set(template: &Template, set: &[String]) -> Result<Answers> {
                 template.name
             );
         };
-        // A value is one line, because a line break would start another key.
+        // A value must fit on one line, because a line break would start another key.
         if value.contains(['\n', '\r']) {
             bail!("--set {key}: a value must fit on one line");
         }
@@ -184,7 +184,7 @@ fn ask(
         let answer = terminal::ask(&question.question(place), &usual);
         let mut with = answers.clone();
         with.insert(question.key, answer.clone());
-        // The next questions are about sides without defaults.
+        // Questions about sides may still be open, because sides have no defaults.
         let is_open = complete(template, place, &mut with);
         if template.compares()
             && !is_open
@@ -196,7 +196,7 @@ fn ask(
         let text = template_gaps::filled(template, place, &with);
         match resolve::resolve(question.key, &text, &Overrides::default()) {
             Err(mistakes) if answer != usual && !is_open => say_first(&mistakes),
-            // The end of the command reports a mistake in a default.
+            // A mistake in a default answer is reported at the end of the command.
             _ => return answer,
         }
     }

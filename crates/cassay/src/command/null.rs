@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use target_spec::{Latency, NullSpec, Stall};
 
-/// Period of checking for Ctrl-C.
+/// Interval between two checks for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Serves until Ctrl-C.

@@ -11,7 +11,7 @@ use study::compile_workload;
 use study::resolve;
 use study::settings::{KEYS_MAX, Study};
 
-/// Number of keys that a plan reads: enough to show that there are some.
+/// Number of keys that a plan reads. A few keys are enough to show that the table has some.
 const KEYS_TO_PLAN: u64 = 20;
 
 /// Returns the study with the workloads of its tables, ready to run.
@@ -23,7 +23,8 @@ pub fn to_run(study: Study, json: bool) -> Result<Study, Result<Exit>> {
     with_tables(study, KEYS_MAX, json)
 }
 
-/// Returns the same for display, which needs only a few keys.
+/// Returns the study with the workloads of its tables, to be shown but not run. This needs only a
+/// few keys.
 ///
 /// # Errors
 /// As for `to_run`.

@@ -23,8 +23,11 @@ use study::settings::Study;
 
 /// Runs a study.
 ///
-/// 1. Read and plan it: mistakes end the command here, before anything starts. 2. Clear the
-///    leftovers of killed runs. 3. Run. 4. Write the report. 5. Print the answer.
+/// 1. Reads and plans the study. Mistakes end the command here, before anything starts.
+/// 2. Clears the leftovers of killed runs.
+/// 3. Runs the study.
+/// 4. Writes the report.
+/// 5. Prints the answer.
 pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     let read = read_study(&args.study, common.json);
     let study = match read.and_then(|study| own_table::to_run(study, common.json)) {
@@ -105,7 +108,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     }
     let path = &found.run.path;
     if interrupted.is_done() {
-        // The disk may have been full at the first attempt.
+        // The report may be missing because the disk was full at the first attempt.
         if found.run.report().is_none() {
             let report = write_report(path, &args.shown.summaries)?;
             terminal::say(&format!("report: {}", report.path.display()));
@@ -136,12 +139,12 @@ struct End<'a> {
     shown: &'a ShownArgs,
 }
 
-/// Command that prints the messages of a run.
+/// The command for which a run prints its messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Voice<'a> {
     /// `run`, `resume` and `confirm`.
     Study,
-    /// An imported command line: stdout gets only the output of that tool.
+    /// An imported command line: stdout contains only output in the format of that tool.
     Tool,
     /// `demo`.
     Demo {
@@ -181,8 +184,7 @@ fn with_options(
     })
 }
 
-/// Returns an error that ended a run, with the command that continues it. The results so far are
-/// kept.
+/// Adds the command that continues the run to an error that ended it. The results so far are kept.
 fn to_go_on(error: &Error, path: &Path) -> Error {
     let is_full = error.chain().any(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -202,7 +204,7 @@ fn to_go_on(error: &Error, path: &Path) -> Error {
     )
 }
 
-/// Warns before measuring if other programs use the machine, unless the user declared it shared.
+/// Before measuring, warns if other programs use the machine, unless the user declared it shared.
 pub fn say_neighbours() {
     if let Some(why) = missing_capabilities::busy_neighbours().filter(|_| !shared_machine()) {
         terminal::say(&format!("note: {why}"));
@@ -230,7 +232,8 @@ impl End<'_> {
         };
         let mut report = write_report(path, &self.shown.summaries)?;
         if let Voice::Demo { .. } = self.voice {
-            // The last lines name the command that repeats a demo.
+            // For a demo, the last lines already name the next command: the one that repeats the
+            // demo.
             report.headline.next = None;
         }
         if self.common.json {
@@ -315,7 +318,7 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     }
 }
 
-/// Report that the command has written.
+/// A report that the command has written.
 pub struct WrittenReport {
     /// Path of the report.
     pub path: PathBuf,
@@ -358,7 +361,8 @@ pub fn write_summaries(
     Ok(())
 }
 
-/// Returns the verdict, the answer and the main reasons against it, as at the top of the report.
+/// Returns the verdict, the answer and the main reasons against the answer, as at the top of the
+/// report.
 fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
     let mut lines = vec![

@@ -23,9 +23,9 @@ struct ShippedFile {
     name: &'static str,
     kind: StudyFileKind,
     file: &'static File<'static>,
-    /// The folder that contains it and the files that it names.
+    /// Folder that contains the file and the files that it names.
     folder: Option<&'static Dir<'static>>,
-    /// A study's question, or the description in a workload's first line.
+    /// The question of a study, or the description in the first line of a workload.
     about: String,
 }
 
@@ -121,7 +121,7 @@ fn list(common: &Common) {
     terminal::say("next: cassay studies copy first-look");
 }
 
-/// Returns the path below the destination folder.
+/// Returns the path of a file below the destination folder.
 fn written_as(one: &ShippedFile) -> PathBuf {
     one.file.path().to_owned()
 }
@@ -137,7 +137,7 @@ struct CopiedFiles {
     kind: StudyFileKind,
     /// Path of the study or workload itself.
     path: PathBuf,
-    /// Paths of that file, and of the files that it needs.
+    /// Paths of that file and of the files that it names.
     files: Vec<PathBuf>,
 }
 
@@ -218,7 +218,7 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
     }
     match std::fs::File::create_new(path) {
         Ok(mut file) => std::io::Write::write_all(&mut file, contents).with_context(what),
-        // The file has the same content: see above.
+        // The existing file has the same content, as checked above.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => bail!(
             "{}: {error}\nhint: run it in a folder that you can write to",

@@ -1,5 +1,6 @@
 //! Formats the clients and hosts of a run for the full screen, with a table for each. If there is
-//! no room for all, the worst come first. If there is hardly any room, one line names the worst.
+//! no room for all machines, the worst come first. If there is hardly any room, one line names the
+//! worst machines.
 
 use super::run_state::RunState;
 use crate::terminal::{Line, Tone, shortened_name};
@@ -17,10 +18,10 @@ const HOST_FIGURES: usize = 50;
 const NAME_MOST: usize = 40;
 /// Columns of a client's name in a sentence.
 const NAME_IN_SENTENCE: usize = 18;
-/// Minimum number of lines of a table: a header, one entry, and the number of other entries.
+/// Minimum number of lines of a table: a header, one row, and a line with the number of other rows.
 const TABLE_LEAST: usize = 3;
-/// Time after which a client counts as silent, s. It reports its clock twice a second, and its load
-/// once.
+/// Time after which a client counts as silent, in seconds. A client reports its clock twice a
+/// second, and its load once a second.
 const SILENT_S: f64 = 2.0;
 
 /// Returns clients and hosts in at most `rows` lines.
@@ -95,7 +96,8 @@ impl<T> Section<'_, T> {
     }
 }
 
-/// Returns the badness of a client. Higher is worse: lost, silent, late, slow.
+/// Returns a measure of the problems of a client: lost, silent, late, slow. A higher value means
+/// more problems.
 fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     let second = client.second.unwrap_or_default();
     let p99_us = (second.p99_ms * 1e3) as u64;

@@ -44,8 +44,8 @@ fn going(state: &RunState, phase: &str, progress: Progress, now_ns: u64) -> Stri
     )
 }
 
-/// Returns the line of a phase in progress: with its figures if there are any, otherwise with its
-/// elapsed time.
+/// Returns the line of a phase in progress, with the figures of the phase. If it has no figures
+/// yet, the line has the elapsed time.
 pub fn still(state: &RunState, now_ns: u64) -> String {
     let phase = &state.phase;
     if let Some(progress) = phase.progress {
@@ -70,7 +70,7 @@ fn left(state: &RunState, now_ns: u64) -> String {
 }
 
 /// Returns the status line, at most `columns` wide. Figures and the time left are never shortened.
-/// The trial's name is, but the phase is omitted first.
+/// If the line is too long, the phase is omitted first, and then the trial's name is shortened.
 pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
     let (place, name) = state.current().unwrap_or_default();
     let Some(progress) = state.phase.progress else {
@@ -119,13 +119,13 @@ fn text(value: Known) -> String {
 /// Column widths for the names and figures of all trials.
 pub struct FigureColumns {
     name: usize,
-    /// Columns left after the verdict.
+    /// Number of columns that remain after the verdict.
     rest: usize,
 }
 
 impl FigureColumns {
-    /// Computes the widths for lines of `columns` columns, with `figures` columns for figures and
-    /// verdict, and these names.
+    /// Computes the widths for lines of `columns` columns and for these names. Figures and verdict
+    /// take `figures` columns.
     fn new<'n>(
         columns: usize,
         figures: usize,

@@ -18,29 +18,29 @@ const MESSAGES_MAX: usize = 50;
 pub struct RunState {
     /// Name of the study; empty until the run has its folder.
     pub study: String,
-    /// The trials of the plan, in its order.
+    /// The trials, in the order of the plan.
     pub trials: Vec<TrialState>,
     /// Index of the current trial.
     pub current: Option<usize>,
     /// The current phase.
     pub phase: PhaseState,
-    /// Expected total length of the later trials, seconds.
+    /// Expected total length of the later trials, in seconds.
     pub rest_s: f64,
     /// The last intervals, oldest first.
     pub course: VecDeque<Second>,
-    /// Errors of the trial, by kind.
+    /// Number of errors of the trial, by kind.
     pub errors: BTreeMap<&'static str, u64>,
-    /// Names of the target's nodes; empty until it is ready.
+    /// Names of the target's nodes. Empty until the target is ready.
     pub nodes: Vec<String>,
-    /// Nodes that have ended without a command.
+    /// Nodes that have ended without a command to stop them.
     pub died: Vec<String>,
     /// Use of the machine's CPUs.
     pub cpu: Option<CpuShares>,
     /// The clients of a shared load, while they offer it.
     pub clients: Vec<ClientNow>,
-    /// The hosts of the nodes, while load is offered and displayed.
+    /// The clients of a shared load, while they offer the load.
     pub hosts: Vec<HostNow>,
-    /// Faults of this phase.
+    /// Faults of the current phase.
     pub faults: Vec<FaultState>,
     /// Start of the measured window, monotonic clock, ns.
     pub measured_from_ns: Option<u64>,
@@ -62,7 +62,7 @@ pub struct TrialState {
 pub enum TrialEnd {
     /// The trial has its finding.
     Finished(TrialFigures),
-    /// An earlier attempt finished it.
+    /// An earlier attempt finished the trial.
     Earlier,
     /// The trial failed. Holds the reason.
     Failed(String),
@@ -104,7 +104,7 @@ impl TrialFigures {
 /// State of a phase.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseState {
-    /// `measure`, `target`, …; empty before the first.
+    /// Name of the phase: `measure`, `target`, …. Empty before the first phase.
     pub name: &'static str,
     /// Description of the phase's work.
     pub what: String,
@@ -112,9 +112,9 @@ pub struct PhaseState {
     pub seconds: f64,
     /// Expected total length of the trial's later phases, seconds.
     pub seconds_after: f64,
-    /// Start, monotonic clock, ns.
+    /// Start of the phase on the monotonic clock, in ns.
     pub begin_ns: u64,
-    /// Totals of its intervals, once there are any.
+    /// Totals of the intervals of the phase, once it has any.
     pub progress: Option<Progress>,
 }
 
@@ -125,7 +125,7 @@ pub struct Second {
     pub ops_per_s: f64,
     /// p99 of latency, ms.
     pub p99_ms: f64,
-    /// True if operations failed.
+    /// True if operations failed in this second.
     pub has_errors: bool,
     /// True if this second belongs to the measured load, instead of loading or reading back rows.
     pub is_measured: bool,
@@ -136,7 +136,8 @@ pub struct Second {
 pub struct FaultState {
     /// The planned fault.
     pub planned: PlannedFault,
-    /// The present stage, and its start on the monotonic clock, ns. `None` before the fault begins.
+    /// The present stage, and its start on the monotonic clock, in ns. `None` before the fault
+    /// begins.
     pub reached: Option<(FaultStage, u64)>,
 }
 
@@ -221,7 +222,7 @@ impl RunState {
         }
     }
 
-    /// Returns the expected time left in the run, seconds. The planned time of the phase counts
+    /// Returns the expected time left in the run, in seconds. The planned time of the phase counts
     /// down. The estimate ignores an overrun, unless the phase's progress shows its true length.
     pub fn left_s(&self, now_ns: u64) -> f64 {
         let gone_s = self.phase_gone_s(now_ns);
@@ -230,7 +231,7 @@ impl RunState {
         told_s.unwrap_or(planned_s) + self.phase.seconds_after + self.rest_s
     }
 
-    /// Returns the elapsed time of the phase, seconds.
+    /// Returns the elapsed time of the phase, in seconds.
     pub fn phase_gone_s(&self, now_ns: u64) -> f64 {
         now_ns.saturating_sub(self.phase.begin_ns) as f64 / SECOND_NS as f64
     }
@@ -242,7 +243,7 @@ impl RunState {
         Some((format!("{}/{}", index + 1, self.trials.len()), name))
     }
 
-    /// Returns the fault because of which a node is down, if any.
+    /// Returns the fault that explains why a node is down, if there is one.
     pub fn taken_by(&self, node: &String) -> Option<&FaultState> {
         let mut open = self.faults.iter().filter(|fault| fault.is_open());
         open.find(|fault| fault.planned.takes_away.contains(node))
@@ -270,7 +271,7 @@ impl RunState {
         self.course.clear();
         self.measured_from_ns = None;
         if let Some(trial) = self.trials.get_mut(index) {
-            // A search chooses its points during the run, which changes the name.
+            // A search chooses its points during the run, which changes the name of the trial.
             name.clone_into(&mut trial.name);
             trial.end = None;
         }

@@ -196,7 +196,7 @@ fn host(name: &str, node: &str, cpu: HostCpu, disk: Option<(f64, f64)>) -> HostN
     }
 }
 
-/// The same run with two hosts and two clients, one of which is behind its schedule.
+/// The same run with two hosts and two clients. One of the clients is behind its schedule.
 fn with_machines() -> RunState {
     let mut state = in_the_middle();
     let clients = vec![client(1, 4.5, 0), client(2, 40.0, 1234)];
@@ -256,7 +256,7 @@ fn of_a_hundred_clients_the_worst_are_shown_first() {
         shown.contains(&format!("and {} more", 100 - lines)),
         "{shown}"
     );
-    // They have ended with their load.
+    // The clients have ended together with their load.
     state.event(&Event::ClientsNow(Vec::new()), 181 * SECOND_NS);
     assert_eq!(
         picture(&state, 120, 40, &now(180)),

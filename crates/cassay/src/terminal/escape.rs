@@ -19,9 +19,9 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Replaces a character that could control the terminal by a harmless one with the same number of
+/// Replaces a character that could control the terminal with a harmless one of the same number of
 /// bytes, for texts with byte positions. The renderer of these texts replaces one-byte characters
-/// itself, so they stay.
+/// itself, so this function leaves them unchanged.
 pub fn shown_in_place(c: char) -> char {
     match (is_command(c), c.len_utf8()) {
         // A middle dot, and the replacement character.

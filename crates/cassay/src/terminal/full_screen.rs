@@ -23,7 +23,7 @@ const GIVE_BACK: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
-/// Keyboard settings before the full screen began. Empty if it did not change them.
+/// Keyboard settings from before the full screen. Empty if the full screen did not change them.
 static KEYBOARD: OnceLock<Termios> = OnceLock::new();
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static HEED_PANICS: Once = Once::new();
@@ -110,7 +110,7 @@ impl Screen {
         }
     }
 
-    /// Waits at most `wait` for a key. Returns the first key pressed.
+    /// Waits at most `wait` for a key. Returns the first pressed key.
     pub fn key(&self, wait: Duration) -> Option<char> {
         let stdin = rustix::stdio::stdin();
         let mut asked = [PollFd::new(&stdin, PollFlags::IN)];

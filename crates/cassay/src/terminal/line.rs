@@ -1,7 +1,7 @@
 //! A line of text with tones, measured in terminal columns.
 //!
-//! A text enters a line through [`shown()`], as a single line, so the only control sequences are
-//! cassay's own colours. Widths are columns, not characters or bytes.
+//! A text enters a line through [`shown()`], as a single line. So the only control sequences in a
+//! line are cassay's own colours. Widths are columns, not characters or bytes.
 
 use super::escape::shown;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -68,7 +68,7 @@ impl Line {
         self
     }
 
-    /// Returns its width in columns.
+    /// Returns the width of the line in columns.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }
@@ -86,7 +86,8 @@ impl Line {
             let shorter = if text.width() < left {
                 text
             } else {
-                // More text follows, or this text is too long: the cut mark ends the line.
+                // The line ends with the cut mark, because more text follows or this text is too
+                // long.
                 cut_at(&text, left)
             };
             left -= shorter.width();
@@ -122,8 +123,8 @@ pub fn shortened(text: &str, columns: usize) -> String {
     }
 }
 
-/// Shortens a name to at most `columns` columns. It is cut in the middle, since names in one run
-/// differ at the start (a variant) and at the end (a block).
+/// Shortens a name to at most `columns` columns. The name is cut in the middle, because the names
+/// of one run differ at the start (a variant) and at the end (a block).
 pub fn shortened_name(name: &str, columns: usize) -> String {
     if name.width() <= columns {
         return name.to_owned();

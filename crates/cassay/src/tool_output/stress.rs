@@ -16,7 +16,7 @@ const PREDEFINED: [&str; 4] = ["read", "write", "counter_write", "counter_read"]
 
 /// Collects the measurements, and prints them line by line.
 pub struct Stress {
-    /// For each kind, its name in the tool, and true if it writes.
+    /// The tool's name of each kind of operation, and true if the kind writes.
     kinds: Vec<(String, bool)>,
     /// Average number of partitions that an operation touches.
     partitions: f64,
@@ -29,7 +29,7 @@ pub struct Stress {
     is_ladder: bool,
     runs: Vec<(u32, Sample)>,
     lines: Lines,
-    /// True if the results are printed after a run.
+    /// True if the results are printed after each run.
     has_summary: bool,
     /// Settings that the tool lists before the first run.
     settings: String,
@@ -246,7 +246,7 @@ impl Stress {
     }
 }
 
-/// Returns the length of a run, seconds.
+/// Returns the length of a run, in seconds.
 fn seconds(sample: &Sample) -> f64 {
     let spans = sample.operations.values().filter_map(|timing| timing.span_ns);
     let (from, to) = spans.fold((u64::MAX, 0), |(from, to), span| {

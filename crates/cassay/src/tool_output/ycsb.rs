@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 use store::hlog::HlogWriter;
 
-/// Prefix of a read-modify-write's parts: YCSB counts them as reads and updates.
+/// Prefix of the parts of a read-modify-write. YCSB counts these parts as reads and updates.
 const PART: &str = "rmw-";
 /// Name of the series of whole read-modify-writes.
 const WHOLE: &str = "READ-MODIFY-WRITE";
@@ -27,14 +27,15 @@ struct Sum {
     /// Number of reads that found no row. The server answered them, but YCSB counts them as
     /// failures.
     missing: u64,
-    /// Latency of the errors, from the intended time, because the time from the send is not
-    /// measured.
+    /// Latency of the errors from the intended time. The time from the send is not measured for
+    /// errors.
     failed: Histogram,
     service: Histogram,
     latency: Histogram,
-    /// For `timeseries`: by time in ms, the sum of the latencies in µs and their number.
+    /// For `timeseries`: the sum of the latencies in µs and the number of operations, by time in
+    /// ms.
     units: BTreeMap<u64, (f64, u64)>,
-    /// For `raw`: time in unix ms, latency in µs, number.
+    /// For `raw`: time in Unix ms, latency in µs, and number of operations.
     points: Vec<(u64, u64, u64)>,
 }
 
@@ -197,7 +198,7 @@ impl Ycsb {
         let Some(file) = &self.file else {
             return terminal::data(&text);
         };
-        // An invalid path must not lose measurements.
+        // An invalid path must not cause the loss of measurements.
         if let Err(error) = std::fs::write(file, &text) {
             terminal::say(&format!(
                 "exportfile {file}: {error}; the results are on stdout"
@@ -304,7 +305,7 @@ struct OperationTimes<'a> {
     latency: &'a Histogram,
 }
 
-/// Adds to the series with this name.
+/// Adds operations to the series with this name.
 fn add(all: &mut Vec<Series>, name: &str, returns: [u64; 3], times: OperationTimes<'_>) {
     let at = all.iter().position(|series| series.name == name).unwrap_or_else(|| {
         all.push(Series {
@@ -324,7 +325,7 @@ fn add(all: &mut Vec<Series>, name: &str, returns: [u64; 3], times: OperationTim
     series.latency.add(times.latency);
 }
 
-/// Parses the percentiles of a property; returns YCSB's defaults if one of them is not a number.
+/// Parses the percentiles of a property. Returns YCSB's defaults if one of them is not a number.
 fn percentiles(text: Option<&str>, default: &str) -> Vec<f64> {
     let numbers: Option<Vec<f64>> = text
         .unwrap_or(default)

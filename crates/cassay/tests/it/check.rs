@@ -1,5 +1,5 @@
-//! Tests `workload check --target`: a server, here the null target, prepares statements. It
-//! remembers created objects. Refusals of a real server are tested on one.
+//! Tests `workload check --target`: a server, here the null target, prepares statements. The null
+//! target remembers created objects. Refusals of a real server are tested on a real server.
 
 use crate::engine::null;
 use crate::program::Lab;
@@ -48,7 +48,7 @@ fn keyspaces(server: &NullServer) -> usize {
     rows.expect("keyspaces").rows.len()
 }
 
-/// The command with the way in.
+/// Returns the arguments of the command, with the options for access to the server.
 fn check<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let way_in = [
         "--target",
@@ -155,7 +155,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
 fn a_file_with_a_mistake_asks_nobody() {
     let lab = Lab::new();
     lab.write("w.yaml", &FILE.replace("(:a, :v)", "(:a, :w)"));
-    // No process listens there.
+    // No process listens on this port.
     let check = [
         "workload",
         "check",

@@ -1,4 +1,5 @@
-//! Tests faults on real processes: a null target that its host's agent breaks and others observe.
+//! Tests faults on real processes: the agent of a host breaks a null target, and others observe the
+//! fault.
 
 use crate::program::wait_until;
 use ::cassandra::{
@@ -39,7 +40,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         agent: Arc::clone(agent),
         host: None,
         process: Some(process),
-        // After a restart, it has the same address.
+        // After a restart, the node has the same address.
         own: Some(OwnNode {
             conf: root.join("cluster/conf"),
             release: (versions::DEFAULT.release(), target_spec::Origin::Maven),
@@ -120,7 +121,7 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
     }
 }
 
-/// A faulty injection: it breaks one process, and observes another.
+/// A faulty injection: it breaks one process, but cassay observes another.
 struct Astray(Live, Arc<Agent>, Identity);
 
 impl Timer for Astray {

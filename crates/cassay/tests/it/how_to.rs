@@ -46,7 +46,7 @@ fn examples() -> Vec<Example> {
     found
 }
 
-/// Plans the example and, if the page requests it, runs it with windows of one second.
+/// Plans the example. If the page requests it, also runs the example with windows of one second.
 fn is_as_it_says(example: &Example) {
     let page = &example.page;
     let lab = Lab::with(&example.study);
@@ -54,7 +54,7 @@ fn is_as_it_says(example: &Example) {
     let mut arguments = vec!["plan", "study.yaml", "--json", "--offline"];
     if example.study.contains("files: [log]") {
         lay_log(&lab);
-        // It has traffic of two keyspaces.
+        // The log contains traffic of two keyspaces.
         arguments.push("--trust");
     }
     if ["{ssh: ", "kubernetes:", "pods:"].iter().any(|key| example.study.contains(key)) {
@@ -77,7 +77,7 @@ fn is_as_it_says(example: &Example) {
     };
     arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     let said = lab.cassay(&arguments);
-    // A limit of latency may be missed on a busy machine, which is not the page's fault.
+    // On a busy machine, a latency limit may be missed, which is not the page's fault.
     let said = if said.code == Some(4) {
         said
     } else {
@@ -92,7 +92,7 @@ fn is_as_it_says(example: &Example) {
 fn all_of(examples: Vec<Example>) {
     let left = Mutex::new(examples);
     let next = || left.lock().expect("no panic holds it").pop();
-    // They wait more than they work.
+    // The runs wait more than they work, so four of them run at once.
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {

@@ -54,7 +54,7 @@ fn kubectl(words: &[&str]) -> String {
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
 }
 
-/// The image of the pods.
+/// Returns the name of the image of the pods.
 fn image() -> String {
     std::env::var("CASSAY_TEST_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
@@ -122,9 +122,9 @@ fn assert_gone_in_time(when: &str) {
     assert!(clock::now_ns() - begin_ns < GONE_WITHIN_NS, "{when}");
 }
 
-/// Kills a command at each of its phases. The next one starts while remains of the previous one may
-/// still exist. In the end nothing is left of any. `start` starts a command, and `measures` tells
-/// if it is measuring. Returns their folders.
+/// Kills a command at each of its phases. The next command starts while remains of the previous one
+/// may still exist. In the end nothing is left of any command. `start` starts a command, and
+/// `measures` returns true while it is measuring. Returns the folders of the commands.
 #[track_caller]
 fn assert_gone_of_each(
     mut start: impl FnMut() -> (Lab, Started),
@@ -172,7 +172,7 @@ fn sets() -> BTreeSet<String> {
     said.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The pods that run.
+/// Returns the names of the running pods.
 fn running() -> Vec<String> {
     let how = "--field-selector=status.phase=Running";
     let label = "app.kubernetes.io/name=cassay";
@@ -180,7 +180,7 @@ fn running() -> Vec<String> {
     said.lines().map(str::to_owned).collect()
 }
 
-/// The same with a Java.
+/// Returns the name of an image of pods with Java.
 fn java_image() -> String {
     std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }

@@ -36,10 +36,10 @@ mod tls;
 mod topology;
 mod trust;
 
-/// Runs before `main`, as the first line of the binary does. Targets that a test starts directly
-/// have this program as their agents.
+/// Runs before `main`, as the first line of the binary does. The agents of targets that a test
+/// starts directly run this program.
 #[used]
-// SAFETY: a pointer to a C function is what this section holds.
+// SAFETY: this section contains pointers to C functions, and this value is such a pointer.
 #[unsafe(link_section = ".init_array")]
 static ANSWER: extern "C" fn() = {
     #[expect(clippy::disallowed_methods, reason = "there is no main to return to")]

@@ -2,8 +2,8 @@
 //!
 //! The findings must match the known behaviour of the null target (its stalls, its errors, its
 //! counts). Windows are as short as possible: a window under five seconds is *suspect*. No test
-//! needs a verdict that a busy machine could spoil, or a time that it could exceed; long tests
-//! check only what holds on any machine.
+//! needs a verdict that a busy machine could spoil, or a time that it could exceed. Long tests
+//! check only properties that are true on any machine.
 
 mod answered;
 mod damage;
@@ -73,8 +73,8 @@ fn assert_counts_agree(trial: &Value) {
 }
 
 /// A stall delays a quarter of the due operations. Only those in flight spend it on the wire. The
-/// defaults must hold the rest: if a client sent thousands of operations during the stall, both
-/// clocks would show it and could not be distinguished.
+/// default limit of operations in flight must hold back the rest. If a client sent thousands of
+/// operations during the stall, both clocks would show it and could not be distinguished.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
     let lab = Lab::with(POINT);
@@ -97,15 +97,16 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     assert_eq!(rule(trial, "V2")["result"], "pass");
     assert_counts_agree(trial);
     // A silence of a second is an eighth of the window. A busy machine may hide it: a client that
-    // stalled itself blames itself, and all answers to a late client take long.
+    // stalled blames itself, and all answers to a late client take long.
     let was_away = rule(trial, "V4")["result"] != "pass";
     assert!(
         rule(trial, "V19")["result"] == "warn" || was_away,
         "{trial:#}"
     );
-    // A quarter of the operations began late, which is reported: the target delayed them.
+    // A quarter of the operations began late. The trial reports this, because the target delayed
+    // them.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
-    // It fails if other work delays the client as well.
+    // The rule fails if other work on the machine delays the client as well.
     assert_ne!(rule(trial, "V1")["result"], "pass", "{trial:#}");
     run.measured(&lab);
 }
@@ -181,8 +182,8 @@ client: {timeout: 20ms}
 fn known_latency_is_measured_as_it_is() {
     let trial = trial(&["target.null.latency=20ms"], 0);
     let latency = &trial["all"]["latency_ms"];
-    // Never early. Late only because of the machine: 16 in flight spend 16 s on each second's
-    // operations, and no median is above twice its mean.
+    // No operation is early. Operations are late only because of the machine: 16 in flight spend 16
+    // s on each second's operations, and no median is above twice its mean.
     let p50_ms = latency["p50"].as_f64().expect("a median");
     assert!(p50_ms >= 20.0, "{latency}");
     let per_second = trial["all"]["ops_per_s"].as_f64().expect("a throughput");
@@ -214,8 +215,8 @@ fn one_connection_to_each_node_is_not_the_default() {
     assert_eq!(trial["client"]["connections"], 2);
 }
 
-/// Acts like a cluster that shows neither counts nor settings. Invisible properties are not judged,
-/// and the server's own final counts match the client's records.
+/// Acts like a cluster that shows neither counts nor settings. Rules do not judge invisible
+/// properties, and the server's own final counts match the client's records.
 #[test]
 fn a_server_of_another_process_is_attached_to() {
     let lab = Lab::with(POINT);

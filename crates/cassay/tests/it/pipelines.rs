@@ -83,7 +83,7 @@ fn a_pipeline_fails_with_a_figure_if_a_study_became_slower() {
     if third.code != Some(3) {
         third.ended_with(4);
     }
-    // A run that is no worse than a good run passes. The good run is found by its tag.
+    // A run that is no worse than a good run passes. The gate finds the good run by its tag.
     let tagged = ["tag", "good", "gate", "--out", "kept/results"];
     lab.cassay(&tagged).ended_with(0);
     let listed = lab.cassay(&["tag", "--json", "--out", "kept/results"]).ended_with(0).json();

@@ -51,7 +51,7 @@ fn sni_proxy(
     (address, all)
 }
 
-/// Answers every request with this text.
+/// Answers every request with the given text.
 fn http(body: String) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -72,8 +72,8 @@ fn http(body: String) -> SocketAddr {
     address
 }
 
-/// Starts both for these servers, the proxy with a certificate of this name, and writes the bundle
-/// `scb.zip`; returns the names that clients request from the proxy.
+/// Starts the metadata service and the proxy for these servers, the proxy with a certificate of
+/// this name. Writes the bundle `scb.zip`. Returns the names that clients request from the proxy.
 pub fn bundle(
     lab: &Lab,
     certified: &str,

@@ -23,7 +23,7 @@ macro_rules! needs_sshd {
     };
 }
 
-/// Returns the programs in a folder, each with its inode, which identifies it.
+/// Returns the programs in a folder, each with its inode number, which identifies it.
 fn programs(folder: &Path) -> Vec<(PathBuf, u64)> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let mut files: Vec<_> =
@@ -324,7 +324,7 @@ fn unreachable_machines_are_named_and_the_others_left_alone() {
 fn nothing_runs_there_after_the_near_side_was_killed() {
     needs_sshd!();
     let mut machines = Machines::with(&TestMachine::new("db1"));
-    // It accepts the login and sends nothing, so that the other one has to wait.
+    // One machine accepts the login and sends nothing, so that the other one has to wait.
     machines.start(&TestMachine {
         sshd: "ForceCommand cat > /dev/null",
         ..TestMachine::new("silent")
@@ -373,7 +373,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     show()
         .ended_with(1)
         .says(&[&format!("is a program for {ours}, not for {theirs}")]);
-    // A program of another build announces it in its first message.
+    // A program of another build announces its build in the first message.
     let hello = "{\"Hello\":{\"build\":\"x\",\"process\":{\"pid\":1,\"start_ticks\":1}}}";
     let length = format!("\\{:o}\\0\\0\\0", hello.len());
     script(&file, &format!("printf '{length}%s' '{hello}'; exec cat"));
@@ -463,7 +463,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
         .ended_with(1)
         .says(&["nothing to remove", "cassay did not reach 2 of 3 machines"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
-    // In another person's study, they need trust.
+    // In a study of another person, machines need trust.
     let text = fs::read_to_string(machines.lab.path().join("lab.yaml")).unwrap();
     machines.lab.write("beside.yaml", &text);
     let study = study.replace("hosts: 3", "machines: beside.yaml");

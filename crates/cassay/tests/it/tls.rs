@@ -51,7 +51,7 @@ pub fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
     address
 }
 
-/// Forwards the bytes of either side, until one of them closes the connection.
+/// Forwards the bytes of both sides, until one side closes the connection.
 pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpStream) {
     client.set_nonblocking(true).unwrap();
     plain.set_nonblocking(true).unwrap();
@@ -128,8 +128,8 @@ pub fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
 }
 
-/// Returns a server with this name that accepts only clients with this certificate, and its own
-/// certificate.
+/// Returns the configuration of a server with this name that accepts only clients with this
+/// certificate, and the server's own certificate.
 pub fn demanding(
     client: &CertificateDer<'static>,
     name: &str,
@@ -185,7 +185,8 @@ fn encrypted_operations_are_counted_like_plain_ones() {
 fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
     let server = null(NullSpec::default());
     let agents = proxy(server.address(), identity().0);
-    // A different name: an issuer of the same name would have produced a wrong signature.
+    // The name is different, because an issuer of the same name would have produced a wrong
+    // signature.
     let mut stranger = rcgen::CertificateParams::new(["other".to_owned()]).unwrap();
     let name = &mut stranger.distinguished_name;
     name.push(rcgen::DnType::CommonName, "somebody else");

@@ -1,4 +1,4 @@
-//! Tests studies from strangers: forbidden settings are reported at their place, and texts cannot
+//! Tests studies from strangers. Forbidden settings are reported at their place, and texts cannot
 //! control the terminal.
 
 use crate::cli::SMALL;
@@ -42,7 +42,7 @@ fn a_secret_is_read_from_the_given_source_and_never_shown() {
         rerun.contains("--secret db=file:elsewhere/secret"),
         "{rerun}"
     );
-    // No server listens there. Getting this far shows that the secret was found.
+    // No server listens there. The failed connection shows that cassay found the secret.
     let said = lab.cassay(&[&["run", "study.yaml"], &given[..]].concat());
     said.says(&["no contact point answers"]);
     assert!(!said.to_string().contains("hunter2"), "{said}");

@@ -17,7 +17,7 @@ const LARGE: [&str; 6] = [
     "1e308",
 ];
 
-/// Opening and closing text in cassay's languages, or in those of other tools.
+/// Opening and closing texts in the languages of cassay and of other tools.
 const PAIRS: [(&str, &str); 5] = [
     ("[", "]"),
     ("{a: ", "}"),
@@ -26,7 +26,7 @@ const PAIRS: [(&str, &str); 5] = [
     ("{\"a\":", "}"),
 ];
 
-/// One amplified text of about `bytes`.
+/// Returns one amplified text of about `bytes`.
 pub fn amplified(dice: &mut Mutator, text: &[u8], bytes: usize) -> Vec<u8> {
     let text = String::from_utf8_lossy(text).into_owned();
     match dice.below(6) {
@@ -47,7 +47,7 @@ fn parts<'t>(text: &'t str, is_between: fn(char) -> bool) -> Vec<(usize, &'t str
     parts.filter(|(_, part)| !part.trim().is_empty()).collect()
 }
 
-/// The part to repeat, and the separator between repetitions.
+/// The part to repeat, and the separator between its copies.
 struct Part {
     range: std::ops::Range<usize>,
     between: &'static str,
@@ -125,7 +125,7 @@ fn nested(dice: &mut Mutator, text: &str, bytes: usize) -> String {
     )
 }
 
-/// Enlarges one or all of the numbers.
+/// Enlarges one number of the text, or all of them.
 fn enlarged(dice: &mut Mutator, text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_digit();
     let starts: Vec<usize> = text

@@ -25,7 +25,8 @@ pub type Reader = Box<dyn Fn(&[u8])>;
 /// One kind of input.
 pub struct InputKind {
     pub name: &'static str,
-    /// Relative number of inputs, by how much can go wrong and what one costs.
+    /// Relative number of inputs. It depends on how much can go wrong, and on the cost of one
+    /// input.
     pub weight: u64,
     pub texts: Box<dyn Fn() -> Texts>,
     pub read: Reader,
@@ -46,7 +47,8 @@ impl InputKind {
         }
     }
 
-    /// A file of a run, alone and within the run of an earlier version that must remain readable.
+    /// A file of a run, as a separate input and within the run of an earlier version that must
+    /// remain readable.
     fn run_file(
         name: &'static str,
         weight: u64,
@@ -404,7 +406,7 @@ const GOLDEN: &str = concat!(
     "/../store/golden/format-1/first-look/20261120T232909Z"
 );
 
-/// Reads the golden run with one of its files replaced, and shows it.
+/// Reads the golden run with one of its files replaced, and shows the run.
 fn read_run(name: &str, bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     link(Path::new(GOLDEN), folder.path());
@@ -417,12 +419,12 @@ fn read_run(name: &str, bytes: &[u8]) {
     if let Ok(view) = RunView::read(&run) {
         drop(report::text(&report::page(&view)));
     }
-    // The parts that `resume` reads.
+    // The parts of a run that `resume` reads.
     drop(run.study_yaml());
     drop(run.trial_findings());
 }
 
-/// Links the same files into another folder.
+/// Links the files of the run into another folder.
 fn link(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder").flatten() {
         let (path, to): (PathBuf, PathBuf) = (entry.path(), to.join(entry.file_name()));

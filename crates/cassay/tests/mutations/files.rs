@@ -9,9 +9,9 @@ use foreign::FileKind;
 use std::io::Write;
 use std::path::Path;
 
-/// Test of a kind of file.
+/// Way in which a kind of file is tested.
 pub enum Tried {
-    /// By the inputs of these names.
+    /// Tested by the inputs with these names.
     As(&'static [&'static str]),
     /// Not tested: the program handles only their bytes, or no other program can write them.
     Not(&'static str),
@@ -33,7 +33,7 @@ pub fn tried(kind: FileKind) -> Tried {
         FileKind::Machine | FileKind::MachinePart => Tried::As(&["machine"]),
         FileKind::Machines => Tried::As(&["machines"]),
         FileKind::Placement => Tried::As(&["placement"]),
-        // They use the same reader of YAML or JSON with the same limits.
+        // These kinds use the same reader of YAML or JSON with the same limits.
         FileKind::Builds => Tried::As(&["machines"]),
         FileKind::Bisection => Tried::As(&["findings"]),
         FileKind::Tags => Tried::As(&["tags"]),
@@ -55,7 +55,7 @@ pub fn tried(kind: FileKind) -> Tried {
     }
 }
 
-/// Returns the kinds of input that are separate files, and are read by their path.
+/// Returns the kinds of input that are separate files, and that cassay reads by their path.
 pub fn kinds() -> Vec<InputKind> {
     vec![
         InputKind::new("series", 2, series, read_series),

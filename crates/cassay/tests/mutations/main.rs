@@ -61,8 +61,8 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Telling = Telling {
-    // Only counted: a null pointer for too much memory would end the process without naming the
-    // input, and untouched memory costs nothing.
+    // The allocator only counts. A null pointer for too much memory would end the process without
+    // naming the input, and untouched memory costs nothing.
     given: |bytes| {
         let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
         PEAK.fetch_max(live, Ordering::Relaxed);
@@ -83,7 +83,7 @@ fn kinds() -> Vec<InputKind> {
     corpus::kinds().into_iter().chain(files::kinds()).collect()
 }
 
-/// Saves an input that the program handled wrongly; returns its path.
+/// Saves an input that the program handled wrongly. Returns the path of the saved file.
 fn keep(kind: &InputKind, seed: u64, input: &[u8]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mutations");
     std::fs::create_dir_all(&folder).expect("a folder for findings");
@@ -140,7 +140,7 @@ fn foreign_input_never_makes_a_reader_panic_hang_or_fill_memory() {
     std::thread::scope(|scope| {
         let now = &now;
         scope.spawn(move || {
-            // If only this thread panicked, the process would wait for the hanging one.
+            // If only this thread panicked, the process would wait for the thread that hangs.
             if catch_unwind(AssertUnwindSafe(|| watch(inputs, now))).is_err() {
                 std::process::abort();
             }
@@ -177,7 +177,7 @@ fn foreign_input_never_makes_a_reader_panic_hang_or_fill_memory() {
     drop(alone);
 }
 
-/// A limit must be checked before the limited memory or time is used.
+/// A limit must be checked before the memory or time that it limits is used.
 #[test]
 fn nothing_small_that_others_write_takes_much_memory_or_time() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -217,7 +217,7 @@ fn nothing_small_that_others_write_takes_much_memory_or_time() {
     drop(alone);
 }
 
-/// Every kind of file that is opened has inputs, according to the list of kinds.
+/// Every kind of file that the program opens has inputs, according to the list of kinds.
 #[test]
 fn every_kind_of_file_that_is_opened_is_tried() {
     let all = kinds();

@@ -14,12 +14,13 @@ pub struct Template {
     /// Text of the study. `<key>` represents the answer to the question about that key. A line that
     /// begins with `null|`, `local|`, `attach|` or several of these is only for these targets.
     pub text: &'static str,
-    /// Questions in addition to the one about the target.
+    /// Questions in addition to the question about the target.
     pub questions: &'static [Question],
 }
 
 impl Template {
-    /// Returns true if the template supports a target: an existing table is on an attached cluster.
+    /// Returns true if the template supports a target. The template for an existing table needs an
+    /// attached cluster.
     pub fn takes(&self, place: &TargetChoice) -> bool {
         !self.text.contains("table:") || matches!(place, TargetChoice::Attach(_))
     }
@@ -44,7 +45,7 @@ impl Template {
 /// A question to the user.
 #[derive(Debug)]
 pub struct Question {
-    /// Key of the study that the question is about.
+    /// Key of the study that the answer sets.
     pub key: &'static str,
     /// Text of the question; empty if it depends on the target.
     asks: &'static str,
@@ -62,7 +63,7 @@ impl Question {
         }
     }
 
-    /// Returns the default answer after these answers.
+    /// Returns the default answer, given these earlier answers.
     pub fn usual(&self, place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> String {
         if self.default.is_empty() {
             compare::default(self.key, place, answers)

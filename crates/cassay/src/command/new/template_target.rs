@@ -28,7 +28,7 @@ impl TargetChoice {
         }
     }
 
-    /// Returns the target's name in the lines of templates.
+    /// Returns the name by which lines of templates refer to the target.
     pub fn word(&self) -> &'static str {
         match self {
             TargetChoice::Null => "null",
@@ -82,8 +82,8 @@ target:
         }
     }
 
-    /// Returns the keyspace section of a study with this name: a keyspace of its own on an attached
-    /// cluster.
+    /// Returns the keyspace section of a study with this name. On an attached cluster, the study
+    /// gets a separate keyspace.
     pub fn keyspace(&self, name: &str) -> String {
         match self {
             TargetChoice::Null => String::new(),

@@ -83,7 +83,7 @@ pub fn attached_status(cluster: &Cluster, point: &str, keyspace: Option<&str>) -
     }
 }
 
-/// Prints the status of clusters, and on stderr what could not be read.
+/// Prints the status of clusters. Prints to stderr the parts of a status that could not be read.
 pub fn show(clusters: &[ClusterStatus], common: &Common) {
     for cluster in clusters {
         for problem in &cluster.overview.problems {
@@ -157,7 +157,7 @@ fn owners_title((names, _): &Owners<'_>) -> String {
     }
 }
 
-/// Describes the omissions of the columns; empty if they show everything.
+/// Describes the keyspaces that the columns do not name. Empty if the columns show all keyspaces.
 fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
     let shown: usize = owners.iter().take(OWNERS_MAX).map(|(names, _)| names.len()).sum();
     let alike = owners.iter().any(|(names, _)| names.len() > 1);
@@ -210,8 +210,8 @@ fn table(cluster: &ClusterStatus) -> String {
     terminal::table(&rows, &is_right)
 }
 
-/// Returns the state, with a text for anything that two letters cannot express. The process of a
-/// local node may have ended, and the other nodes' view of it may be old.
+/// Returns the state of a node, with a text for anything that two letters cannot express. The
+/// process of a local node may have ended, and the state that other nodes report for it may be old.
 fn state_words(member: &Member, state: &NodeState, is_ours: bool) -> String {
     match (member.pid, state.answers) {
         (Some(_), false) => format!("{} does not answer", state.state),
@@ -260,7 +260,7 @@ fn to_json(cluster: &ClusterStatus) -> Value {
 mod tests {
     use super::*;
 
-    /// The line of a node has no room for sixty-six columns.
+    /// The row of a node has no room for sixty-six columns.
     #[test]
     fn keyspaces_with_equal_ownership_share_a_column() {
         let shares = |share: f64| BTreeMap::from([("node1".to_owned(), share)]);

@@ -19,7 +19,7 @@ fn periodic() -> LocalSpec {
     }
 }
 
-/// The same, asking for a password.
+/// Returns such a node that requires a password.
 fn closed(spec: LocalSpec) -> LocalSpec {
     LocalSpec {
         authentication: Authentication::Password,
@@ -71,7 +71,7 @@ fn effective(cluster: &Cluster, key: &str) -> String {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_is_restarted_with_another_configuration_and_proves_it() {
-    // Its memtables have tries.
+    // The node gets trie memtables, so this test needs 5.0.
     if !is_of_line("5.0") {
         return;
     }
@@ -227,7 +227,7 @@ mod long {
         "authenticator",
         "authorizer",
         "auto_bootstrap",
-        // 6.0-alpha2 shows it, but refuses it in `cassandra.yaml`.
+        // 6.0-alpha2 shows this setting, but refuses it in `cassandra.yaml`.
         "available_processors",
         "cidr",
         "cluster_name",
@@ -274,10 +274,11 @@ mod long {
             .line()
             .names()
             .filter(is_free)
-            // A number that is not set (4.1). JSON has no such number.
+            // 4.1 shows NaN for a number that is not set. JSON cannot express NaN.
             .filter(|name| shown.get(*name).is_none_or(|text| text != "NaN"))
             .filter_map(|name| Some((name.to_owned(), value_of(shown.get(name)?))))
-            // Maps and lists; 4.0 shows the address of a Java object instead.
+            // Settings that are maps or lists are omitted. 4.0 shows the address of a Java object
+            // instead of such a value.
             .filter(|(_, value)| {
                 !value.as_str().is_some_and(|text| {
                     text.contains(['{', '[']) || text.starts_with("org.apache.cassandra.config.")

@@ -1,4 +1,4 @@
-//! Tests nodes on hosts of their own: racks follow hosts, and limits apply inside. However a
+//! Tests nodes on separate hosts: racks follow hosts, and limits apply inside each host. However a
 //! command ends, no process, link, mount, loop device or control group is left. Needs root.
 
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};

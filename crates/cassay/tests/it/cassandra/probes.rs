@@ -34,10 +34,10 @@ fn start(spec: &Target, lab: &Lab) -> Cluster {
     cluster
 }
 
-/// Readings of one series, in the order of time.
+/// Returns the readings of one series, in the order of time.
 type Series = Vec<(u64, f64)>;
 
-/// Writes and reads rows between two readings, and returns all readings of this time.
+/// Writes and reads rows between two readings. Returns all readings of this time.
 fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
     let mut seen: Vec<Reading> = Vec::new();
@@ -79,8 +79,8 @@ fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     series
 }
 
-/// Returns the total of a rate: each value covers the time since the reading before. A counter that
-/// appears with its first use has no earlier value, but there was a reading.
+/// Returns the total of a rate: each value covers the time since the previous reading. A counter
+/// that appears with its first use has no earlier value, but there was an earlier reading.
 fn counted(series: &BTreeMap<String, Series>, name: &str) -> u64 {
     let rate = &series[name];
     let looks = series["clients.connected"].iter().map(|(at_ns, _)| *at_ns);
@@ -109,7 +109,7 @@ fn assert_counted(series: &BTreeMap<String, Series>, name: &str, more: u64) {
     assert!(range.contains(&count), "{name}: {count}, not in {range:?}");
 }
 
-/// Asserts that the node counts its operations, with every way of reading.
+/// Asserts that the node counts its operations, whichever way they are read.
 #[track_caller]
 fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
     for name in [
@@ -119,10 +119,10 @@ fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
         assert_counted(series, name, ROWS / 100);
     }
     for name in ["client_request.Write.ops/s", "client_request.Read.ops/s"] {
-        // Through MBeans they cover all keyspaces, and the server itself sometimes makes requests.
+        // Counts from MBeans cover all keyspaces, and the server itself sometimes makes requests.
         assert_counted(series, name, ROWS / 2);
     }
-    // The statements of the readings themselves are counted as well. As a table, the counts exist
+    // The server also counts the statements of the readings themselves. The counts exist as a table
     // since 4.1.
     if is_line_since("4.1") || series.contains_key("jvm.threads") {
         assert!(counted(series, "cql.regular/s") >= 2 * ROWS);
@@ -170,7 +170,7 @@ fn probes_of_a_managed_node_count_operations_and_see_pauses() {
     for name in ["compactions.pending", "gossip.unreachable"].into_iter().chain(hints) {
         assert_eq!(last(&series, name), 0.0, "{name}");
     }
-    // The server itself sometimes writes.
+    // The count may be higher, because the server itself sometimes writes.
     assert_counted(&series, "commit_log.completed/s", ROWS / 2);
     let mean = series["client_request.Write.mean"].iter().map(|(_, value)| *value);
     assert!(
@@ -180,7 +180,7 @@ fn probes_of_a_managed_node_count_operations_and_see_pauses() {
     );
     assert!(series["safepoint.stopped"].iter().all(|(_, ms)| *ms >= 0.0));
 
-    // The same node, as an attached one.
+    // Reads the same node as an attached node.
     let clusters = std::fs::read_dir(lab.clusters()).unwrap();
     let files = clusters.map(|entry| entry.unwrap().path().join("node1/conf/jolokia.properties"));
     let file = files.into_iter().find(|file| file.is_file());
@@ -289,7 +289,7 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         let ratio = last(&series, near) / last(by_mbeans, near);
         assert!((0.02..50.0).contains(&ratio), "{near}: {ratio}");
     }
-    // Series of the JVM, of gossip, or present only while tasks wait.
+    // These series belong to the JVM or to gossip, or exist only while tasks wait.
     let others = [
         "jvm.",
         "safepoint",

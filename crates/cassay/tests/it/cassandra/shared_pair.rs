@@ -1,4 +1,4 @@
-//! Shares two nodes between the tests that need any two nodes: without TLS they accept every
+//! Shares two nodes between the tests that accept any two nodes. Without TLS the nodes accept every
 //! client, with TLS only clients with a certificate. As with [`super::shared`], the first test
 //! starts them, and they end with the tests' process.
 
@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Their name among shared nodes.
+/// Name of the two nodes among shared nodes.
 const NAME: &str = "pair";
 
 /// The two nodes.
@@ -30,7 +30,7 @@ fn pair() -> Pair {
     static NODES: OnceLock<(Shared, PathBuf)> = OnceLock::new();
     let (shared, stores) = NODES.get_or_init(|| {
         let folder = Shared::folder(NAME).join("stores");
-        // An earlier process may have left some, to which keytool would add.
+        // An earlier process may have left stores, to which keytool would add.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
         let client = rcgen::generate_simple_self_signed(["cassay".to_owned()]).expect("a pair");
@@ -47,7 +47,7 @@ fn pair() -> Pair {
 
 fn spec(own: &str, trusted: &str) -> target_spec::LocalSpec {
     let mut spec = patient(2);
-    // It can be set as a property of the JVM since this version.
+    // TLS can be set by a property of the JVM since this version.
     if !is_line_since("4.1") {
         return spec;
     }
@@ -70,8 +70,8 @@ fn spec(own: &str, trusted: &str) -> target_spec::LocalSpec {
     spec
 }
 
-/// Creates a node's key pair and its trusted certificates in Java stores; returns the path of its
-/// certificate.
+/// Creates a node's key pair and its trusted certificates in Java stores. Returns the path of the
+/// node's certificate.
 fn stores(folder: &Path, client: &str) -> (String, String) {
     let at = |name: &str| folder.join(name).display().to_string();
     let keytool = |arguments: &[&str]| {
@@ -127,7 +127,7 @@ fn stores(folder: &Path, client: &str) -> (String, String) {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
-    // It can be set as a property of the JVM since this version.
+    // TLS can be set by a property of the JVM since this version.
     if !is_of_line("4.1") {
         return;
     }

@@ -59,7 +59,7 @@ fn rows(cluster: &Cluster) -> BTreeMap<i64, String> {
     found.rows.iter().map(row).collect()
 }
 
-/// By node, its fingerprint.
+/// Returns the fingerprint of each node, by the name of the node.
 fn prints(nodes: &Value) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let nodes = nodes.as_array().unwrap().iter();
@@ -101,7 +101,7 @@ fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
             "{table}"
         );
     }
-    // Each row is in one SSTable of one node, so these counts are numbers of rows.
+    // Each row is in one SSTable of one node, so the counts of these files are numbers of rows.
     let rows_of = |node: &Value| node["tables"][0]["rows"].as_u64();
     let counted: Option<u64> = exported["nodes"].as_array().unwrap().iter().map(rows_of).sum();
     // In files of 6.0, the count comes after data whose length only the table's types determine.

@@ -67,7 +67,7 @@ impl Drop for Storage<'_> {
         kubectl(&["delete", "storageclass", CLASS]);
         for number in [1, 2] {
             let folder = self.0.path().join(format!("volume-{number}"));
-            // Processes that use it end with their pod.
+            // Processes that use the folder end with their pod.
             let _ = command("umount").arg("-l").arg(folder).status();
         }
     }

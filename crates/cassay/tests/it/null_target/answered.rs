@@ -22,8 +22,8 @@ window: {{warmup: 0s, measure: 1s}}
     )
 }
 
-/// Four times as slow: the difference is significant long before the last block, at any load of the
-/// machine.
+/// The second target is four times as slow. So the difference is significant long before the last
+/// block, at any load of the machine.
 const FAR: [u32; 2] = [4, 16];
 
 fn primary(findings: &Value) -> &Value {
@@ -118,8 +118,8 @@ repeat: {until: answered, min: 4, max: 12, primary: ops_per_s}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Real studies, which take a quarter of an hour. Of forty at 3 %, more than four show a difference
-/// once in 150 times.
+/// Runs real studies, which takes a quarter of an hour. If each of forty studies shows a difference
+/// with a probability of 3 %, more than four show one in one of 150 cases.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_forty_real_studies_of_equal_targets() {
@@ -163,13 +163,13 @@ fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     )
 }
 
-/// kill -9 at ten moments of one study, which is resumed each time: the trials and the answer equal
-/// those of an undisturbed run. It takes half a minute, and as long again.
+/// Sends kill -9 at ten moments of one study, which is resumed each time. The trials and the answer
+/// equal those of an undisturbed run. The test takes half a minute, and as long again.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
-    // A tenth slower, at the latency that both state: answered at the first evaluation, after eight
-    // blocks.
+    // One target is a tenth slower, at the latency that both targets state. The study is answered
+    // at the first evaluation, after eight blocks.
     let near = pair(
         [20, 22],
         "{until: answered, min: 8, max: 12, primary: ops_per_s}",
@@ -197,9 +197,9 @@ fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
     assert_eq!((trials, verdict, blocks), came_to(&untouched));
 }
 
-/// The effect of a latency depends on the capacity, and the other way round: 8 threads at 4 ms do
-/// 2000 op/s, and at 16 ms 500. One answer after the other, of a millisecond each, they do 1000 and
-/// 8 ÷ 17 ms. The page size does not affect writes.
+/// The effect of a latency depends on the capacity, and the other way round. 8 threads at 4 ms do
+/// 2000 op/s, and at 16 ms 500. If the server gives one answer after the other, and each takes a
+/// millisecond, they do 1000 op/s and 8 ÷ 17 ms. The page size does not affect writes.
 const PLANTED: &str = "\
 study: planted
 question: Do latency and capacity act on each other?

@@ -47,8 +47,8 @@ fn halve(path: &Path) {
     fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
 }
 
-/// Otherwise every command that looks at the folder of results would wait for each of them, or read
-/// it without end.
+/// If such a file were opened, every command that looks at the results folder would wait for it, or
+/// read it without end.
 #[test]
 fn a_journal_that_is_no_file_is_not_waited_for() {
     let lab = Lab::with(TWO);
@@ -189,7 +189,7 @@ fn a_failed_print_is_an_error_and_a_closed_pipe_is_not() {
     assert_eq!(said.stderr, "");
 }
 
-/// The runtime replaces it with `/dev/null`, to which every write succeeds.
+/// The runtime replaces a closed stdout with `/dev/null`, to which every write succeeds.
 #[test]
 fn a_closed_stdout_takes_nothing_and_dev_null_all() {
     let lab = Lab::new();

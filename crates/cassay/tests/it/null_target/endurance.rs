@@ -1,8 +1,9 @@
-//! Tests endurance runs of some seconds: a planted drift is found, and none without one.
+//! Tests endurance runs of some seconds. cassay finds a planted drift, and finds none in a run
+//! without one.
 //!
 //! The planted drift is so large, and the tolerated one so wide, that a busy machine cannot confuse
-//! them. It may leave both undecided, which is correct. `analysis` simulates how small a drift can
-//! be found.
+//! them. On such a machine both may remain undecided, which is correct. `analysis` simulates how
+//! small a drift can be found.
 
 use crate::program::Lab;
 use serde_json::Value;
@@ -47,7 +48,8 @@ fn rate(findings: &Value) -> &Value {
     rate.expect("throughput drifts or does not")
 }
 
-/// Returns true if the machine was too busy to decide; otherwise the trend is the planted one.
+/// Returns true if the machine was too busy to decide. Otherwise asserts that the trend is the
+/// planted one.
 fn is_open(rate: &Value, planted: &str) -> bool {
     let course = rate["course"].as_str().expect("a course");
     assert!([planted, "untold"].contains(&course), "{rate:#}");

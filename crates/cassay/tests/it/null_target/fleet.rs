@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Returns the settings of a trial of `seconds` seconds, at a rate that every machine keeps.
+/// Returns the settings of a trial of `seconds` seconds, at a rate that every machine can sustain.
 pub(crate) fn at_a_rate(seconds: u64) -> Vec<String> {
     let sets = [
         "procedure.fixed={rate: 600}".to_owned(),
@@ -192,7 +192,7 @@ fn a_client_that_is_killed_ends_the_trial_and_is_named() {
     let detail = judged["detail"].as_str().unwrap_or_default();
     assert!(detail.starts_with("client2 (here) has ended"), "{detail}");
     assert_eq!(trial["verdict"], "invalid");
-    // The intervals until then are kept.
+    // The intervals until the client was killed are kept.
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
     wait_until_gone(clients);
 }

@@ -118,7 +118,8 @@ fn ycsb_lines_are_printed_with_the_parts_of_a_read_modify_write() {
     }
 }
 
-/// As in reports of several clients: in addition to the values over all operations.
+/// As in reports of several clients, the output has these means in addition to the values over all
+/// operations.
 #[test]
 fn means_of_percentiles_of_several_clients_are_printed() {
     let lab = Lab::new();
@@ -182,7 +183,7 @@ fn means_of_percentiles_of_several_clients_are_printed() {
     }
 }
 
-/// Other clients omit operations that were due and never sent from one output or all.
+/// Other clients leave operations that were due and never sent out of one output or of all outputs.
 #[test]
 fn operations_due_and_never_sent_stand_in_every_output() {
     let lab = Lab::new();
@@ -194,7 +195,7 @@ fn operations_due_and_never_sent_stand_in_every_output() {
         "-rate",
         "threads=1",
     ];
-    // Suspect or invalid, because the target or a busy machine limits it.
+    // The run is suspect or invalid, because the target or a busy machine limits it.
     let said = on_null(&lab, &[&words[..], &["fixed=9000000/s"]].concat());
     assert!(said.stdout.contains("never sent"), "{said}");
     let run = lab.run();
@@ -296,7 +297,7 @@ fn a_bad_command_line_starts_nothing_and_stores_no_password() {
         !said.stdout.contains("topsecret") && !said.stderr.contains("topsecret"),
         "{said}"
     );
-    // In a properties file, and as an option among others on the command line.
+    // The password is in a properties file, and then in an option among others on the command line.
     let user = "recordcount=9\ncassandra.username=me\ncassandra.password=topsecret\n";
     lab.write("properties", user);
     let words = ["ycsb", "load", "-P", "properties"];
@@ -309,7 +310,7 @@ fn a_bad_command_line_starts_nothing_and_stores_no_password() {
             .filter(|word| !word.is_empty())
             .collect();
     on_null(&lab, &words).measured(&lab);
-    // As a separate word after an option of one letter.
+    // The password is a separate word after an option of one letter.
     let words = ["easy", "run", "KeyValue", "-n", "9", "-P", "topsecret"];
     let said = on_null(&lab, &words).measured(&lab);
     assert!(!said.to_string().contains("topsecret"), "{said}");
@@ -398,7 +399,7 @@ fn differences_of_an_import_are_listed_once_and_reported() {
         let notes = run.plan.resolved.notes.concat();
         assert!(notes.contains(NOTE), "{notes}");
         let html = std::fs::read_to_string(run.path.join("report.html")).expect("a report");
-        // The page's own text, with code marked up. The plan does not repeat it.
+        // The page shows the text of the note, with code marked up. The plan does not repeat it.
         let marked = NOTE.replace("`-graph`", "<code>-graph</code>");
         let count = html.matches(&marked).count() + html.matches(NOTE).count();
         assert_eq!(count, 1, "in the report of {words:?}");

@@ -16,7 +16,7 @@ window: {warmup: 0s, measure: 1s}
 ";
 
 /// Every request of `slow` times out: its ladder ends after the first of its three trials, and the
-/// plan's trials 1 and 2 are omitted. Those of `fine` come after it.
+/// plan's trials 1 and 2 are omitted. The trials of `fine` come after this ladder.
 const ENDS_EARLY: &str = "\
 study: ladder
 question: Is what was left out left out again?
@@ -30,17 +30,17 @@ repeat: {order: sequential}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Window lengths in seconds. The next one is tried if a busy machine delivered the signal after
-/// the last window.
+/// Window lengths in seconds. The next length is tried if a busy machine delivered the signal only
+/// after the last window.
 const WINDOWS_S: [u32; 4] = [1, 5, 25, 125];
 
-/// Ends a run of [`LADDER`] in its second trial. Returns the lab, and the result of ending it.
+/// Ends a run of [`LADDER`] in its second trial. Returns the lab, and the output of the ended run.
 fn ended_in_its_second_trial<T>(end: impl Fn(Started) -> T) -> (Lab, T) {
     ended_in(LADDER, (1, 1), end)
 }
 
 /// Starts a run of `study`, and ends it in the trial with this index, after `before` trials have
-/// finished; returns the result of ending it.
+/// finished. Returns the output of the ended run.
 fn ended_in<T>(
     study: &str,
     (index, before): (usize, usize),

@@ -36,7 +36,7 @@ fn a_client_stopped_within_its_window_invalidates_the_trial() {
     wait_until("within the window", || intervals_measured(&lab) > 0);
     run.pause(STOPPED);
     let said = run.end().ended_with(3);
-    // The last interval of a phase is reported as its own, not as the next phase's.
+    // The last interval of a phase is reported as part of this phase, not of the next.
     let told = |phase: &str| said.stderr.contains(&format!("· {phase} "));
     assert!(told("measure") && !told("drain"), "{}", said.stderr);
     let findings = said.json();
@@ -50,11 +50,11 @@ fn a_client_stopped_within_its_window_invalidates_the_trial() {
         trial["client"]["stalled_share"].as_f64() >= Some(0.14),
         "{trial:#}"
     );
-    // There were no answers meanwhile, but not because of the target.
+    // There were no answers meanwhile, but the target was not the cause.
     assert_eq!(rule(trial, "V19")["result"], "pass", "{trial:#}");
 }
 
-/// An endpoint was accepted by the plan, and then never queried.
+/// The plan used to accept an endpoint that was then never queried.
 #[test]
 fn on_the_null_target_the_series_of_others_are_still_read() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

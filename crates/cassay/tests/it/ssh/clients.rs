@@ -22,7 +22,8 @@ fn machines() -> Machines {
     machines
 }
 
-/// Returns the arguments for the study with two clients there, with two workers each.
+/// Returns the arguments that run the study with two clients on these machines, with two workers
+/// each.
 fn arguments(settings: &[String]) -> Vec<String> {
     let words = ["run", "study.yaml", "--json", "--trust", "--set"].map(str::to_owned);
     let both = CLIENTS.map(|name| format!("{{ssh: {name}, workers: 2}}"));
@@ -114,7 +115,7 @@ fn heard_until_s(machines: &Machines, client: &str) -> f64 {
 }
 
 /// Checks that the run ends as invalid, with these words about the client, and the time. The client
-/// was there at `before_s`.
+/// was still connected at `before_s`.
 #[track_caller]
 fn assert_lost(said: &Said, words: &str, before_s: f64) {
     let trial = said.json()["trials"][0].clone();
@@ -140,7 +141,7 @@ fn assert_lost(said: &Said, words: &str, before_s: f64) {
         at_s.is_some_and(|at_s| at_s >= before_s - 0.1),
         "{before_s} s: {detail}"
     );
-    // The intervals until then are kept.
+    // The intervals until the client failed are kept.
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
 }
 
@@ -230,7 +231,7 @@ fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     let before_s = heard_until_s(&machines, "client2");
     let session = parent_of(client).expect("a client has a session of sshd");
     let stopped = Stopped::stop(session);
-    // Neither this side, which continues, nor the session has closed the connection.
+    // Neither this process, which continues, nor the session has closed the connection.
     machines.wait_until_left("load2");
     let said = started.end().ended_with(3);
     assert_lost(&said, "client2 (load2) has sent no message for", before_s);

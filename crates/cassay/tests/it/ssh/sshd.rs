@@ -1,5 +1,5 @@
-//! Creates machines behind a real sshd. Each has a port of 127.0.0.1, a mount namespace with users
-//! of its own, and a home below the folder of its test. They end with their test.
+//! Creates machines behind a real sshd. Each has a port of 127.0.0.1, a mount namespace with
+//! separate users, and a home below the folder of its test. The machines end with their test.
 
 use crate::program::{Lab, Said, command, wait_until};
 use rustix::process::Signal;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// User ID on each machine; it does not exist on this one.
+/// User ID on each machine. No user of this machine has this ID.
 pub const USER: u32 = 61_001;
 
 /// Programs that the remote script runs: the machines have these and no others.
@@ -59,24 +59,24 @@ pub fn missing() -> Option<String> {
     }
 }
 
-/// Properties of a machine.
+/// Properties of a test machine.
 pub struct TestMachine<'a> {
-    /// Its name for `ssh`.
+    /// Name of the machine for `ssh`.
     pub name: &'a str,
-    /// The login shell of its user.
+    /// Login shell of the machine's user.
     pub shell: &'a str,
-    /// More of sshd's configuration.
+    /// Additional lines of sshd's configuration.
     pub sshd: &'a str,
-    /// Script that runs in its namespace before sshd, with its home as `$HOME`.
+    /// Script that runs in the machine's namespace before sshd, with the machine's home as `$HOME`.
     pub before: &'a str,
-    /// True if the program is installed there: copying it takes a while.
+    /// True if the program is already installed on the machine. Copying the program takes a while.
     pub is_installed: bool,
-    /// The number of its user.
+    /// User ID of the machine's user.
     pub user: u32,
 }
 
 impl<'a> TestMachine<'a> {
-    /// One with nothing special.
+    /// Returns a machine with default properties.
     pub fn new(name: &'a str) -> TestMachine<'a> {
         TestMachine {
             name,
@@ -138,24 +138,24 @@ impl Machines {
         }
     }
 
-    /// One with a machine.
+    /// Returns a test environment with one machine.
     pub fn with(machine: &TestMachine) -> Machines {
         let mut machines = Machines::new();
         machines.start(machine);
         machines
     }
 
-    /// The folder of a machine.
+    /// Returns the folder of a machine.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.lab.path().join(name)
     }
 
-    /// The home of its user.
+    /// Returns the home of the machine's user.
     pub fn home(&self, name: &str) -> PathBuf {
         self.folder(name).join("home")
     }
 
-    /// Returns the folder that programs are copied to.
+    /// Returns the folder to which programs are copied.
     pub fn cache(&self, name: &str) -> PathBuf {
         self.home(name).join(".cache/cassay/agents")
     }
@@ -207,16 +207,16 @@ impl Machines {
         self.name(machine.name, port);
     }
 
-    /// Names a port of 127.0.0.1.
+    /// Gives a port of 127.0.0.1 a name for `ssh`.
     pub fn name(&self, name: &str, port: u16) {
         let host =
             format!("Host {name}\n HostName 127.0.0.1\n Port {port}\n HostKeyAlias {name}\n");
-        // The first entry takes precedence.
+        // sshd uses the first entry of a key, so this one takes precedence.
         let config = fs::read_to_string(self.near("config")).unwrap();
         fs::write(self.near("config"), host + &config).unwrap();
     }
 
-    /// Accepts a key of a machine's folder as the machine's host key.
+    /// Accepts a key in the machine's folder as the machine's host key.
     pub fn know(&self, name: &str, key: &str) {
         let key = fs::read_to_string(self.folder(name).join(key)).unwrap();
         let known = fs::read_to_string(self.near("known")).unwrap();
@@ -226,10 +226,10 @@ impl Machines {
         fs::write(self.near("known"), text).unwrap();
     }
 
-    /// Returns the port on which an sshd listens for it.
+    /// Returns the port on which an sshd listens for the machine.
     fn listen(&mut self, machine: &TestMachine, folder: &Path) -> u16 {
         for _ in 0..10 {
-            // It is free now, and most probably still free in a moment.
+            // The port is free now, and most probably still free in a moment.
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             let path = folder.display();
             let text = format!(
@@ -331,7 +331,7 @@ fn program() -> &'static Path {
         let whole = PathBuf::from(env!("CARGO_BIN_EXE_cassay"));
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let bare = folder.join("cassay-stripped");
-        // The gate runs most tests in their own processes. One of them strips it for all.
+        // The gate runs most tests in separate processes. One of them strips the program for all.
         let made_at = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
         if made_at(&bare) > made_at(&whole) {
             return bare;

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 const VERSION: &str = "3.11.4";
 
-/// Enough rows for all bytes of keys and values, in both directions.
+/// Number of rows. It is large enough for all bytes of keys and values, in both directions.
 const ROWS: u32 = 20_000;
 
 /// Reads only, and every answer compared.
@@ -128,7 +128,8 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
     let reads = read["all"]["ops"].as_u64().unwrap();
     assert_rows_are_right(&read, u64::from(ROWS) + reads);
 
-    // Would the test notice? Rows that were never written are missing, each once.
+    // Checks that the test would notice errors. Rows that were never written are missing, each
+    // once.
     let beyond = [
         "data.present=20100",
         "verify={reads: none, sample: 20100}",
@@ -142,7 +143,7 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
         [20_100, 100, 0, 0].map(Some)
     );
 
-    // The reverse, in truncated tables, so that the rows read are cassay's.
+    // Tests the reverse in truncated tables, so that the read rows are cassay's.
     let load = "{load: {operations: 20000}, reset: truncate}";
     let load = READ.replace("{present: 20000, settle: none}", load);
     lab.write(

@@ -69,8 +69,8 @@ fn is_refused(line: &Line, name: &str, value: &Value) -> bool {
     lack(line.setting(name, value)) == Some(Lack::Value)
 }
 
-/// Settings of which cassay refuses no value are lists, maps or classes, and are left to the
-/// server.
+/// Settings for which cassay refuses no value are lists, maps or classes. cassay leaves these to
+/// the server.
 #[test]
 #[ignore = "needs a Cassandra: cargo xtask ci"]
 fn values_that_the_servers_reader_refuses_are_refused() {
@@ -80,7 +80,7 @@ fn values_that_the_servers_reader_refuses_are_refused() {
             .names()
             .filter(|name| values.iter().any(|value| is_refused(line, name, value)))
             .flat_map(|name| values.iter().map(move |value| (name, value)))
-            // cassay writes a value with another unit itself.
+            // cassay itself converts a value with another unit, so these values are skipped.
             .filter(|(name, value)| !matches!(line.setting(name, value), Setting::Named { .. }))
             .filter(|(name, _)| *name != TAKES_ANYTHING)
             .collect();
