@@ -7,7 +7,7 @@ use versions::Release;
 /// A checked value. Durations are in nanoseconds, sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
-    /// No value was written.
+    /// The key has no value.
     Null,
     /// `true` or `false`.
     Bool(bool),
@@ -25,11 +25,11 @@ pub enum Tree {
     BitRate(u64),
     /// A text.
     Text(String),
-    /// A release of Cassandra in its written form.
+    /// A release of Cassandra, and its written form.
     Release(Release, String),
     /// A list.
     List(Vec<Tree>),
-    /// A mapping, in the order of the text.
+    /// A mapping, with its entries in the order of the text.
     Map(Vec<(String, Tree)>),
 }
 
@@ -123,7 +123,7 @@ impl Tree {
         }
     }
 
-    /// Returns true if it has no value, because the value had a mistake.
+    /// Returns true if the tree contains a key without a value, because the value had a mistake.
     pub fn has_hole(&self) -> bool {
         match self {
             Tree::Null => true,
@@ -133,8 +133,8 @@ impl Tree {
         }
     }
 
-    /// Converts to JSON for `plan.json`: counts as numbers, durations and sizes in the format that
-    /// people write.
+    /// Converts the tree to JSON for `plan.json`: counts as numbers, durations and sizes in the
+    /// format that people write.
     pub fn to_json(&self) -> Value {
         match self {
             Tree::Null => Value::Null,

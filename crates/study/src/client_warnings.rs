@@ -58,8 +58,8 @@ fn remedy(target: &Target) -> &'static str {
     }
 }
 
-/// Warns of commands that differ only in numbers, because they may be commands of several clients
-/// with a separate range each.
+/// Warns of commands that differ only in numbers. They may be meant for several clients with a
+/// separate range each.
 fn one_after_the_other(settings: &Settings) -> Option<String> {
     let import = settings.workload.import.as_ref()?;
     let is_form = |char: &char| !char.is_ascii_digit();

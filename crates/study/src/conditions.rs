@@ -26,7 +26,8 @@ pub struct Condition {
     /// Subject of the condition: `hosts`, `each host`, `nodes`, `tables`, `data`, `loading`,
     /// `probes`, `faults`, `guard`.
     pub about: &'static str,
-    /// Variants, or values of an axis, that it applies to. `None` for all of them.
+    /// Names of the variants, or of the values of an axis, that have this condition. `None` if all
+    /// have it.
     pub of: Option<String>,
     /// Description of the condition.
     pub what: String,
@@ -60,8 +61,8 @@ pub fn conditions(study: &Study) -> Vec<Condition> {
     all
 }
 
-/// Groups different conditions, each with the names that it applies to. They are the values of an
-/// axis if only that axis determines the condition, otherwise the variants.
+/// Groups equal conditions, each with the names to which it applies. The names are values of an
+/// axis if only that axis determines the condition. Otherwise they are variants.
 fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String, &'a str)> {
     let value = |axis: usize, variant: &Variant| variant.cell.get(axis).copied();
     let decides = |axis: &usize| {
@@ -88,7 +89,7 @@ fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String,
     said.map(|(names, what)| (names.join(", "), what)).collect()
 }
 
-/// Subjects of conditions, in their order.
+/// Subjects of conditions, in the order in which a plan lists them.
 const ABOUT: [&str; 9] = [
     "hosts",
     "each host",
@@ -362,7 +363,8 @@ fn loading(settings: &Settings) -> Vec<String> {
         &tables(settings, &settings.keyspace),
     );
     if parts.is_empty() && settings.load_phase.is_some() {
-        // The load phase only omits settings that the rest of the trial has.
+        // The load phase only omits settings that the rest of the trial has, so it runs with their
+        // defaults.
         parts.push("as by default".to_owned());
     }
     parts

@@ -1,4 +1,4 @@
-//! Tracks the data on a target, and decides on the actions that give a trial the data it requires.
+//! Tracks the data on a target, and decides how to give each trial the data that it requires.
 //!
 //! A plan and a run use the same two functions. The plan starts from the earlier trials, and the
 //! run from the actual state.
@@ -31,8 +31,8 @@ pub struct SnapshotKey {
 }
 
 /// Identity of loaded data. Two variants with equal keys need the same rows in the same tables. The
-/// configuration of the nodes during loading is not part of it, because it does not change the
-/// rows.
+/// key does not contain the configuration of the nodes during loading, because the configuration
+/// does not change the rows.
 #[derive(Clone, Debug, PartialEq)]
 struct DataKey {
     workload: String,
@@ -45,13 +45,14 @@ struct DataKey {
 /// Actions of a trial before its warm-up, apart from restoring a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparation {
-    /// The data, or a snapshot of it, exists.
+    /// No action: the data, or a snapshot of it, exists.
     Nothing,
-    /// Create keyspace and tables, and load.
+    /// Create keyspace and tables, and load the rows.
     Fill,
-    /// The keyspace holds other tables or rows. Drop it, then do the same as for `Fill`.
+    /// The keyspace contains other tables or rows. Drop the keyspace, then do the same as for
+    /// `Fill`.
     Replace,
-    /// Empty the tables, and load again.
+    /// Empty the tables, and load the rows again.
     Truncate,
 }
 

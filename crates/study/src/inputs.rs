@@ -17,7 +17,8 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Creates the inputs of a study. They are the recorded files, then those in its folder.
+    /// Creates the inputs of a study: the recorded files, and then the files in the folder of the
+    /// study.
     pub fn new(overrides: &'a Overrides) -> Inputs<'a> {
         Inputs {
             folder: overrides.files.as_ref(),
@@ -48,9 +49,9 @@ impl<'a> Inputs<'a> {
         self.recordings.borrow().clone()
     }
 
-    /// Returns recorded traffic. The error is a sentence with a remedy. The traffic is too large to
-    /// be kept with a run, so the run keeps its digest. Traffic that has changed since then is
-    /// refused.
+    /// Returns recorded traffic. The error is a sentence with a remedy. Recorded traffic is too
+    /// large to be kept with a run, so the run keeps a digest of it. If the traffic has changed
+    /// since then, it is refused.
     pub fn recording(&self, asked: &RecordedTraffic) -> Result<Arc<Recording>, String> {
         let known = self.read.borrow().get(&asked.name()).cloned();
         if let Some(known) = known.and_then(|digest| self.recordings.borrow().get(&digest).cloned())
@@ -125,13 +126,13 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Returns all texts that were read, with the given names of their files.
+    /// Returns all texts that were read, by the names that the study gives to their files.
     pub fn into_read(self) -> BTreeMap<String, String> {
         self.read.into_inner()
     }
 }
 
-/// Masks the password in a line whose key names a password: `cassandra.password=secret`.
+/// Masks the password in a line whose key names a password, such as `cassandra.password=secret`.
 fn without(line: &str, password: &str) -> String {
     let trimmed = line.trim_start();
     let end = trimmed.find(|c: char| c == '=' || c == ':' || c.is_whitespace());
@@ -194,7 +195,7 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
     if folder.open {
         return Ok(path);
     }
-    // A link could also lead outside the folder.
+    // Links are checked too, because a link could lead outside the folder.
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let (real, base) = (path.canonicalize(), folder.path.canonicalize());
     if real.map_err(failed)?.starts_with(base.map_err(failed)?) {

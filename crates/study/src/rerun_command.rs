@@ -28,7 +28,7 @@ pub fn rerun(study: &Study, more: &[String]) -> String {
                 option("--secret", &format!("{name}=file:{}", path.display()))
             }
             SecretSource::Env(variable) => option("--secret", &format!("{name}=env:{variable}")),
-            // The secret came with the command itself.
+            // These secrets came with the command itself, so no option names them.
             SecretSource::Named(_) | SecretSource::Held(_) => {}
         }
     }

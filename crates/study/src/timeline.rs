@@ -4,7 +4,7 @@
 //! Every fault of a trial is drawn at its time and with its planned length, with an accuracy of one
 //! column. Only a line with a single long word may be wider than requested.
 //!
-//! Long because its tests compare whole drawings.
+//! The file is long because its tests compare whole drawings.
 
 use crate::settings::{PlannedHit, Settings, Study, StudyFault, Variant, Warmup};
 use crate::units;
@@ -18,17 +18,17 @@ const WIDTH_MIN: usize = 60;
 const LEFT: usize = 13;
 /// Minimum distance between two labels of the timeline, in columns.
 const TICK_MIN: usize = 9;
-/// Maximum number of faults with a number and a line in the legend. With more faults, a number
-/// would be difficult to find.
+/// Maximum number of faults with a number and a line in the legend. If there are more faults, a
+/// number would be difficult to find, so faults have no numbers.
 const NUMBERED_MAX: usize = 60;
-/// Possible distances between two labels, s.
+/// Possible distances between two labels, in seconds.
 const STEPS_S: [u64; 21] = [
     1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600,
     43_200, 86_400, 604_800,
 ];
 
-/// Returns the lines of a study's drawings. Empty without faults. Variants with the same faults
-/// share a drawing.
+/// Returns the lines of a study's drawings. Empty if the study has no faults. Variants with the
+/// same faults share a drawing.
 pub fn lines(study: &Study, width: usize) -> Vec<String> {
     let mut shared: Vec<(Vec<&str>, &Settings)> = Vec::new();
     for Variant { name, settings, .. } in &study.variants {
@@ -63,15 +63,15 @@ struct Drawing<'a> {
     warmup_ns: u64,
     /// True if the warm-up may be shorter than planned.
     at_most: bool,
-    /// Length of the window, ns. For a command line that ends after its operations, the time until
-    /// the end of the last fault.
+    /// Length of the window, in ns. For a command line that ends after its operations, the time
+    /// until the end of the last fault.
     window_ns: u64,
-    /// True if it ends after a number of operations. The time of its end is then unknown.
+    /// True if the window ends after a number of operations. The time of the end is then unknown.
     is_counted: bool,
     columns: usize,
 }
 
-/// A part of a row. Its end column is exclusive.
+/// A part of a row, from its first column up to its end column, which is exclusive.
 struct Bar {
     from: usize,
     text: String,
@@ -124,7 +124,7 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// Describes the number of faults, and the window.
+    /// Describes the window, and the number of faults in it.
     fn head(&self) -> String {
         let time = units::format_duration_ns;
         let before = match (self.warmup_ns, self.at_most) {
@@ -152,8 +152,8 @@ impl<'a> Drawing<'a> {
         (from_begin * self.columns as u128 / u128::from(self.all_ns())) as usize
     }
 
-    /// Returns the labels and the line below them, which has the warm-up, and the window with a
-    /// mark at each label.
+    /// Returns the labels, and the line below them. The line shows the warm-up, and the window with
+    /// a mark at each label.
     fn ruler(&self) -> [String; 2] {
         let begin = self.column(0);
         let mut marks: Vec<char> =
@@ -222,7 +222,7 @@ impl<'a> Drawing<'a> {
                 let last = lane.last();
                 last.is_none_or(|last| last.from + last.text.len() < bar.from)
             };
-            // Bars without numbers are always indistinguishable, and may touch.
+            // Bars without numbers cannot be distinguished, so they may touch.
             match lanes.iter_mut().find(|lane| !self.is_numbered() || is_free(lane)) {
                 Some(lane) => lane.push(bar),
                 None => lanes.push(vec![bar]),
@@ -316,7 +316,7 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// Returns the number of times that each kind affects each target, for many faults.
+    /// For a drawing with many faults, returns how often each kind affects each target.
     fn counted(&self) -> Vec<String> {
         let mut kinds: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for fault in self.faults {
@@ -368,7 +368,7 @@ mod tests {
         for line in &lines {
             assert!(line.chars().count() <= width, "{line}");
         }
-        // All lines are indented by the two spaces that a plan uses.
+        // All lines are indented by the two spaces that a plan puts before them.
         let lines = lines.iter().map(|line| line.strip_prefix("  ").expect("two spaces"));
         let text: String = lines.map(|line| format!("{line}\n")).collect();
         expect.assert_eq(&text);

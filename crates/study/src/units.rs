@@ -1,8 +1,8 @@
 //! Numbers in the format that people write: `10k`, `2M`, `250ms`, `1GiB`. Only this module reads
-//! and writes them.
+//! and writes this format.
 //!
-//! For a text that a `format_…` function writes, the corresponding `parse_…` function returns the
-//! same value (property tested), because `plan.json` consists of such texts.
+//! `plan.json` consists of such texts. So for a text that a `format_…` function writes, the
+//! corresponding `parse_…` function returns the same value (property tested).
 
 pub(crate) mod pattern;
 
@@ -30,7 +30,8 @@ const DURATION_UNITS: &[(&str, u64)] = &[
     ("ns", 1),
 ];
 
-/// Units of sizes. IEC units come first, since memory and files are counted in them, then SI units.
+/// Units of sizes. IEC units come first, since memory and files are measured in them. SI units
+/// follow.
 const BYTE_UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
@@ -127,7 +128,7 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
 /// Reads a share: `5%`, `0.05`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim().strip_suffix('%') {
-        // It is parsed as text, because a hundredth of 0.1 is not exact in binary.
+        // The percentage is divided as text, because a hundredth of 0.1 is not exact in binary.
         Some(percent) => {
             let number = parse_number(percent)?;
             let share = format!("{number}e-2").parse();
@@ -139,12 +140,13 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
 
 /// Formats a share for output to users: `5%`.
 pub fn format_share(share: f64) -> String {
-    // It is rounded to ten digits, so that 7 % does not become 7.000000000000001 %.
+    // The percentage is rounded to ten digits, so that 7 % does not become 7.000000000000001 %.
     let percent = (share * 1e12).round() / 1e10;
     format!("{percent}%")
 }
 
-/// Formats a count, with an abbreviation only if it is exact: `10k`, `1234`, `2M`.
+/// Formats a count. The count is abbreviated only if the abbreviation is exact: `10k`, `1234`,
+/// `2M`.
 pub fn format_count(count: u64) -> String {
     format_exact(
         count,

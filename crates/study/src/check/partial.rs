@@ -18,8 +18,8 @@ pub(super) fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -
     Tree::Null
 }
 
-/// Checks that a variant changes only the permitted sections. Their keys are checked when they are
-/// merged into the study.
+/// Checks that a variant changes only the permitted sections. The keys of these sections are
+/// checked when they are merged into the study.
 fn partial(what: &str, node: &Node, diagnostics: &mut Diagnostics) {
     if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
         let message = format!(

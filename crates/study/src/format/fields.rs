@@ -1,6 +1,6 @@
 //! The rows of the table: every key that a study may have.
 //!
-//! Long because it is one table.
+//! The file is long because it is one table.
 
 pub use row::LOCAL_NODES_MAX;
 
@@ -564,7 +564,7 @@ const WINDOW: &[Field] = &[
     ),
 ];
 
-/// Rows for the instrument, and for probes and actions during the measurement.
+/// Rows for the load generator, and for probes and actions during the measurement.
 const INSTRUMENT: &[Field] = &[
     // Client.
     with("client", SECTION, "{}", "The load generator."),

@@ -10,14 +10,14 @@ pub struct Phase {
     pub kind: PhaseKind,
     /// Actions of the phase.
     pub work: PhaseWork,
-    /// Expected length in seconds.
+    /// Expected length of the phase, in seconds.
     pub seconds: f64,
 }
 
 /// Actions of a phase.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseWork {
-    /// Actions that have only this description.
+    /// Actions that the plan describes only by this text.
     Said(String),
     /// It offers load.
     Offer(Offer),
@@ -38,7 +38,7 @@ impl PhaseWork {
 /// Load that a phase applies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// Point on the axis. `None` in a plan if the procedure chooses it later.
+    /// Point on the axis. In a plan, `None` if the procedure chooses the point later.
     pub at: Option<Point>,
     /// True if arrivals at a rate form a Poisson process, like those of independent users.
     pub is_poisson: bool,
@@ -51,11 +51,12 @@ pub struct Offer {
 /// Length of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OfferLength {
-    /// A fixed time, ns.
+    /// A fixed time, in ns.
     For(u64),
-    /// Until throughput is steady, and at most this time, ns.
+    /// Until throughput is steady, but at most this time, in ns.
     UntilSteady(u64),
-    /// Until this time after the last fault, ns, but at most the second time, ns.
+    /// Until this time after the last fault has passed, but at most the second time. Both are in
+    /// ns.
     UntilFaults(u64, u64),
     /// A number of operations.
     Uncounted(u64),
@@ -64,7 +65,7 @@ pub enum OfferLength {
 }
 
 measure::word_enum! {
-    /// The phases, in the order of a trial.
+    /// The phases, in the order in which a trial runs them.
     pub enum PhaseKind {
         /// Starts or attaches the target.
         Target = "target",

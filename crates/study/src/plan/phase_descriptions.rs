@@ -81,7 +81,7 @@ pub(super) fn load_words(settings: &Settings) -> String {
     }
 }
 
-/// Describes how all rows are read back, and states whether that proves that no write was lost.
+/// Describes how all rows are read back, and states whether this proves that no write was lost.
 pub(super) fn read_back_words(levels: &Levels) -> String {
     let Levels {
         copies,

@@ -75,7 +75,7 @@ fn grid(resolved: &ResolvedScale) -> Option<String> {
     Some(format!("a grid of {}", axes.join(" × ")))
 }
 
-/// The key of a probe, and the observation that is missing without it.
+/// The key of a probe, and what an endurance run cannot observe without it.
 const WITHOUT: [(&str, &str); 4] = [
     ("processes", "growth of a node's memory"),
     ("jvm", "growth of direct buffers, open files and threads"),
@@ -86,7 +86,7 @@ const WITHOUT: [(&str, &str); 4] = [
     ),
 ];
 
-/// Returns a sentence if a variant with a long trial lacks a probe.
+/// Returns a note if a variant with a long trial lacks a probe.
 fn unseen(variants: &[Variant]) -> Option<String> {
     let settings = variants.iter().map(|variant| &variant.settings);
     let long: Vec<_> = settings.filter(|s| s.procedure.endurance().is_some()).collect();

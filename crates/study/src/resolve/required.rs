@@ -46,7 +46,8 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
     found
 }
 
-/// Reports values at which the study measures no point, if all points are known.
+/// Reports requirements at values of the axis that the study does not measure, if all points are
+/// known.
 fn beside_points(require: &Require, outlook: &ProcedureEstimate) -> Option<Mistake> {
     let Where::Values(values) = &require.at else {
         return None;

@@ -11,11 +11,11 @@ use yaml::{Diagnostics, Node};
 
 const PATH: &str = "repeat.without_faults";
 
-/// Name of the added variant. If there are several, it begins with the name of the first variant
-/// that it belongs to.
+/// Name of the added variant. If several variants are added, each name begins with the name of the
+/// first variant that the added variant belongs to.
 const NAME: &str = "without-faults";
 
-/// Name of the only side of a study when a variant is added to it.
+/// Name that the only side of a study gets when a variant is added.
 const WITH: &str = "with-faults";
 
 /// Adds the variants that are missing.

@@ -39,7 +39,7 @@ fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a part of the machine has both units and a number of them.
+/// Checks that a part of the machine has both a unit and a number of units.
 fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     const KEYS: [(&str, &str, &str); 2] = [
         ("units", "count", "add `count: 2`, or remove it"),
@@ -239,7 +239,7 @@ fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports limits of hosts with loopback isolation, which only have separate addresses.
+/// Reports limits of hosts with loopback isolation. Such hosts only have separate addresses.
 fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("target.local.isolation") != Some("loopback") {
         return;
@@ -254,7 +254,7 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports limits of a volume that does not exist.
+/// Reports limits of a volume that the hosts do not have.
 fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.disk";
     if subject.wrote(path) && !subject.wrote("target.local.host.volume") {
@@ -312,7 +312,7 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports two choices of a garbage collector, which the JVM refuses.
+/// Reports a study that selects two garbage collectors, which the JVM refuses.
 fn collector(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.jvm";
     let options = subject.tree.find(path).map(Tree::items).unwrap_or_default();

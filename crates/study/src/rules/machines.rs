@@ -17,7 +17,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // The content of a trusted file is also trusted.
+    // If the file is trusted, its content is trusted too.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         let is_trusted = is_named && is_own_word(subject.overrides, item);
@@ -54,8 +54,9 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns how many nodes each machine of a study takes; `None` for a machine without a number.
-/// Returns no list if one of them has no number, which the check of its type reports.
+/// Returns the number of nodes on each machine of a study. The number is `None` for a machine that
+/// does not state one. Returns no list if a stated value is not a number, which the check of its
+/// type reports.
 pub(super) fn nodes(study: &Node) -> Option<Vec<Option<u64>>> {
     let Some(Raw::List(items)) = study.find(PATH).map(|node| &node.raw) else {
         return Some(Vec::new());

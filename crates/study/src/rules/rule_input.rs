@@ -1,4 +1,4 @@
-//! Input of the rules, and functions with which they report mistakes.
+//! Input of the rules, and functions that rules use to report mistakes.
 
 use crate::checked_tree::Tree;
 use crate::settings::Overrides;
@@ -14,7 +14,7 @@ pub struct Subject<'a> {
     pub tree: &'a Tree,
     /// True if the command line replaced the target.
     pub target_replaced: bool,
-    /// Settings on the command line, including files and trust.
+    /// Settings of the command line, including files and trust.
     pub overrides: &'a Overrides,
 }
 

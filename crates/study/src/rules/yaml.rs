@@ -1,5 +1,5 @@
-//! Rules for `cassandra.yaml` of local nodes, about settings that cassay controls, and that a study
-//! must not set.
+//! Rules for `cassandra.yaml` of local nodes. cassay controls some settings, and a study must not
+//! set those.
 
 use super::preset::{self, USE};
 use super::rule_input::Subject;
@@ -16,7 +16,7 @@ pub(super) struct YamlKeys<'s> {
     pub node: &'s Node,
     /// The same, checked.
     pub tree: &'s Tree,
-    /// Release of the nodes that get these keys, if a fault upgrades nodes to it.
+    /// Release to which a fault upgrades the nodes that get these keys. `None` without an upgrade.
     pub upgraded_to: Option<Release>,
 }
 

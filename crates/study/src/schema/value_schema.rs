@@ -79,7 +79,8 @@ fn form(path: &str, typ: &Type) -> Value {
     }
 }
 
-/// Returns the form of a number, or of a text in the format that people write.
+/// Returns the form of a number that is written as a number, or as a text in the format that people
+/// write.
 fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type) -> Value {
     json!({
         "type": [kind, "string"],
@@ -90,7 +91,7 @@ fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type)
     })
 }
 
-/// Returns the form of a number with its unit.
+/// Returns the form of a number with a unit.
 fn quantity(pattern: &str, typ: &Type) -> Value {
     json!({"type": "string", "pattern": pattern, "errorMessage": message(typ)})
 }
@@ -100,7 +101,7 @@ fn message(typ: &Type) -> String {
     check::example(typ).unwrap_or_else(|| format!("it must be {}", check::words(typ)))
 }
 
-/// Accepts words in lower-case and upper-case letters. An editor suggests the spelling in the
+/// Accepts words in lower-case and upper-case letters. An editor suggests the spelling of the
 /// table.
 fn choice(known: &[&str]) -> Value {
     let either = |c: char| {
@@ -138,8 +139,9 @@ fn section(path: &str) -> Value {
         "type": ["object", "null"],
         "properties": properties(path),
     });
-    // An unquoted key `null` is not text to editors. They recognize it among required keys, but not
-    // among optional keys. Exactly one key is required, so the check remains equally strict.
+    // To editors, an unquoted key `null` is not text. They recognize it among required keys, but
+    // not among optional keys. Here exactly one key is required, so the check remains equally
+    // strict.
     let has_null = format::children(path).any(|(key, _)| key == "null");
     if has_null {
         form["maxProperties"] = json!(1);
@@ -201,7 +203,7 @@ fn scale() -> Value {
     let keys: Map<_, _> = known
         .map(|field| {
             let value = match field.typ {
-                // A scale may leave some of these out with the word `none`.
+                // A scale may omit some entries with the word `none`.
                 Type::Variants | Type::Matrix => json!({}),
                 _ => reference(field.path),
             };
@@ -220,7 +222,7 @@ fn scale() -> Value {
     })
 }
 
-/// Returns true if the keys below it are not rows of the table.
+/// Returns true if the keys below a key of this type are not rows of the table.
 fn has_free_keys(typ: &Type) -> bool {
     match typ {
         Type::Map(_) | Type::Any(_) | Type::Secret(_) => true,

@@ -21,11 +21,11 @@ pub(crate) struct HostDraft {
     pub(crate) addresses: Vec<String>,
     pub(crate) folder: Option<String>,
     pub(crate) sudo: Option<bool>,
-    /// A systemd unit or a container.
+    /// The systemd unit or container that runs the node.
     pub(crate) control: Option<ProcessControl>,
-    /// Command that stops it, as a list of words.
+    /// Command that stops the node, as a list of words.
     pub(crate) stop: Vec<String>,
-    /// Command that starts it, as a list of words.
+    /// Command that starts the node, as a list of words.
     pub(crate) start: Vec<String>,
     pub(crate) logs: Option<String>,
     pub(crate) data: Option<String>,

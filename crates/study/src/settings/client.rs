@@ -8,11 +8,11 @@ pub struct Client {
     /// The machines that run one client each, or one entry for each pod. If empty, this process
     /// applies the load.
     pub machines: Vec<ClientMachine>,
-    /// The pods that clients run in. `None` if they do not run in pods.
+    /// The pods in which clients run. `None` if clients do not run in pods.
     pub kubernetes: Option<ClientPods>,
     /// Division of an imported command's range between clients.
     pub split: Split,
-    /// Number of event loops. `None` means the number that suits the machine.
+    /// Number of event loops. `None` means a number that depends on the machine.
     pub workers: Option<usize>,
     /// CPUs for the event loops. If empty, they are not pinned.
     pub cpus: Vec<usize>,
@@ -30,18 +30,18 @@ pub struct Client {
     pub compression: Option<cql::Compression>,
 }
 
-/// A machine that a client runs on.
+/// A machine on which a client runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientMachine {
     /// Destination for `ssh`. `None` for this machine, or for a pod.
     pub ssh: Option<String>,
-    /// True if it is one of the pods that are created for clients.
+    /// True if the machine is one of the pods that are created for clients.
     pub is_pod: bool,
     /// Remote folder for the program. `None` means the user's cache.
     pub folder: Option<String>,
-    /// Number of event loops on it. `None` means the number in [`Client::workers`].
+    /// Number of event loops on the machine. `None` means the number in [`Client::workers`].
     pub workers: Option<usize>,
-    /// CPUs for them. If empty, they are not pinned.
+    /// CPUs for these event loops. If empty, they are not pinned.
     pub cpus: Vec<usize>,
 }
 
@@ -54,7 +54,8 @@ pub struct ClientPods {
     pub namespace: Option<String>,
     /// Number of clients.
     pub clients: usize,
-    /// CPU request and limit of each pod, in thousandths. One worker runs on each whole CPU.
+    /// CPU request and limit of each pod, in thousandths of a CPU. One worker runs on each whole
+    /// CPU.
     pub millicpus: u32,
     /// Memory request and limit of each pod, bytes.
     pub memory_bytes: u64,
@@ -104,7 +105,7 @@ pub enum Split {
     /// All clients process the range together.
     #[default]
     Stride,
-    /// Each client processes its own part, like the clients of the tool.
+    /// Each client processes its own part of the range, like the clients of the tool.
     Range,
 }
 

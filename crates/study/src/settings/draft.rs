@@ -1,7 +1,7 @@
 //! Collects the values of a study's keys, and converts them to settings.
 //!
 //! A tree without mistakes replaces every default of a draft, except for optional settings. A tree
-//! with mistakes also gives settings, but they must not be run.
+//! with mistakes also results in settings, but these must not be run.
 
 use super::own_cassandra::OwnCassandra;
 use super::pods::KubernetesDraft;
@@ -22,7 +22,7 @@ use target_spec::{
 use versions::Release;
 use workload::{ALL_KINDS, Tuning};
 
-/// Values of the keys of a study up to now.
+/// Values of the keys of a study that were applied so far.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     pub(crate) name: String,
@@ -44,7 +44,7 @@ pub struct Draft {
     /// Racks that are assigned to the hosts in turn, or to the nodes if there are no hosts. If
     /// empty, each host has its own rack.
     pub(crate) racks: Vec<String>,
-    /// Number of hosts. 0 if not stated.
+    /// Number of hosts. 0 if the study does not state it.
     pub(crate) hosts_count: usize,
     pub(crate) machines: Vec<RemoteHost>,
     /// Price of each machine for an hour.
@@ -58,13 +58,14 @@ pub struct Draft {
     pub(crate) keyspace: Keyspace,
     pub(crate) workload: Workload,
     pub(crate) data: Data,
-    /// Number of rows that are declared to exist. 0 if not stated.
+    /// Number of rows that are declared to exist. 0 if the study does not state it.
     pub(crate) present: u64,
-    /// `None` if an imported command line states it.
+    /// Function that returns the procedure. `None` if an imported command line states the
+    /// procedure.
     pub(crate) procedure: Option<fn(&Draft) -> Procedure>,
     pub(crate) points: Vec<Point>,
     pub(crate) until: Option<Until>,
-    /// Lower and upper bound of p99, ms.
+    /// Lower and upper bound of p99, in ms.
     pub(crate) band_ms: Vec<f64>,
     /// Bound of a search.
     pub(crate) bound: Bound,
@@ -72,7 +73,7 @@ pub struct Draft {
     pub(crate) expected: Option<f64>,
     /// Length of an endurance run, ns.
     pub(crate) for_ns: u64,
-    /// Other lengths that are measured before it, ns.
+    /// Lengths of other windows that are measured before the endurance run, in ns.
     pub(crate) beside_ns: Vec<u64>,
     /// Difference of throughput that an endurance run ignores, as a share.
     pub(crate) within: f64,
@@ -81,7 +82,7 @@ pub struct Draft {
     /// `None`: until steady.
     pub(crate) warmup_ns: Option<u64>,
     pub(crate) warmup_max_ns: u64,
-    /// `None` means the same length as every other warm-up.
+    /// Warm-up before the first window, in ns. `None` means the same length as every other warm-up.
     pub(crate) first_warmup_ns: Option<u64>,
     pub(crate) measure_ns: u64,
     /// True if the end of the last fault ends the window.
@@ -89,7 +90,7 @@ pub struct Draft {
     pub(crate) after_faults_ns: u64,
     pub(crate) client: Client,
     pub(crate) verify: Verify,
-    /// True if probes run. `None` if not stated.
+    /// True if probes run. `None` if the study does not state it.
     pub(crate) probed: Option<bool>,
     pub(crate) probes: Probes,
     pub(crate) period_ns: u64,
@@ -103,7 +104,7 @@ pub struct Draft {
     pub(crate) scale_up: Option<ScaleUp>,
     /// True if the design of a screening is folded over.
     pub(crate) fold: bool,
-    /// Current key in a mapping with keys that the user chooses. Otherwise empty.
+    /// Current key, while a mapping with keys of the user's choice is applied. Otherwise empty.
     pub(crate) key: String,
 }
 
@@ -149,14 +150,14 @@ impl Range {
         }
     }
 
-    /// Returns its points in ascending order, at most `points_max`. The rules report a range with
-    /// an end that has more points.
+    /// Returns the points of the range in ascending order, at most `points_max`. If a range with a
+    /// stated end has more points, the rules report it.
     pub(crate) fn points(&self, points_max: usize) -> Vec<u64> {
         let to = self.to.unwrap_or(self.limit);
         let next = |point: &u64| match (self.step, self.factor) {
             (Some(step), _) => Some(point.saturating_add(step)),
-            // The next point is at least one higher. Otherwise a small factor would not change
-            // small numbers.
+            // The next point is at least one higher. Otherwise a small factor would not change a
+            // small number.
             (None, Some(factor)) => {
                 Some(((*point as f64 * factor).round() as u64).max(point.saturating_add(1)))
             }
@@ -168,7 +169,7 @@ impl Range {
 }
 
 impl Draft {
-    /// Returns the repetitions, and the primary comparison.
+    /// Returns the settings of the repetitions and of the primary comparison.
     pub(crate) fn repetition(&self) -> (Repeat, Primary) {
         let (mut repeat, mut primary) = (self.repeat, self.primary);
         if self.answered {
@@ -221,7 +222,8 @@ impl Draft {
         self.machine_prices.push(Some(per_hour));
     }
 
-    /// Returns the price of all used machines for an hour. `None` if the price of one is unknown.
+    /// Returns the price of all used machines for an hour. `None` if the price of one machine is
+    /// unknown.
     fn price_of_machines(&self) -> Option<Price> {
         let used = self.machine_prices.iter().take(self.hosts_count);
         let per_hour = used.copied().sum::<Option<f64>>()?;
@@ -277,7 +279,7 @@ impl Draft {
         self.workload.recorded.get_or_insert_default()
     }
 
-    /// Changes the current kind, or all kinds.
+    /// Changes the settings of the current kind, or of all kinds.
     pub(crate) fn tune(&mut self, change: impl FnOnce(&mut Tuning)) {
         let kind = if self.key.is_empty() {
             ALL_KINDS
@@ -343,7 +345,7 @@ impl Draft {
         let pods = self.hosts.pods.iter().flat_map(|pods| pods.numbered(count));
         let hosts = (count > 0).then(|| HostsSpec {
             count,
-            // The first machines. The rules ensure that there are enough machines.
+            // Uses the first machines. The rules ensure that the study has enough machines.
             machines: self.machines.iter().take(count).cloned().chain(pods).collect(),
             ..self.hosts.clone()
         });
@@ -368,7 +370,7 @@ impl Draft {
         LocalSpec { racks, ..spec }
     }
 
-    /// Returns the workload. Settings for all kinds come first, so that those for one kind take
+    /// Returns the workload. Settings for all kinds come first, so that settings for one kind take
     /// precedence.
     pub(crate) fn workload(&self) -> Workload {
         let mut workload = self.workload.clone();

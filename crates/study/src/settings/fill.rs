@@ -76,8 +76,8 @@ impl Draft {
                 set(self);
                 self.section(tree, path);
             }
-            // Variants, phases and scales were merged into the study before its check. A value of
-            // another type is a mistake that has been reported.
+            // Variants, phases and scales were merged into the study before its check. For other
+            // types, a value of the wrong form is a mistake that has been reported.
             _ => {}
         }
     }

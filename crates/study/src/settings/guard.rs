@@ -4,7 +4,7 @@ use super::Warmup;
 use crate::units;
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
 
-/// Limits that end the load early, and its rise at the start.
+/// Limits that end the load early, and the time in which the load rises at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
     /// Clusters on which the guard is active.
@@ -55,8 +55,8 @@ impl Guard {
         )
     }
 
-    /// Returns the warm-up: a fixed time in ns, or until the throughput is steady. With an active
-    /// guard, it includes the rise, in whole seconds.
+    /// Returns the warm-up: a fixed time in ns, or until the throughput is steady. If the guard is
+    /// active, the warm-up includes the rise of the load, in whole seconds.
     pub(crate) fn warmup(&self, fixed_ns: Option<u64>, max_ns: u64) -> Warmup {
         match (fixed_ns, self.when) {
             (Some(ns), GuardedClusters::Always) => {

@@ -2,7 +2,7 @@
 
 use measure::clock::SECOND_NS;
 
-/// Probes that run during a trial, with the period of each in ns. `None` if a probe is off.
+/// Probes that run during a trial, with the period of each in ns. A probe that is off has `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probes {
     /// CPU, memory, disk and network of the hosts.
@@ -15,7 +15,7 @@ pub struct Probes {
     pub cassandra_ns: Option<u64>,
     /// Pauses in the garbage collection logs of the nodes.
     pub gc_log_ns: Option<u64>,
-    /// Series of other programs, which are put on the time axis of the run at its end.
+    /// Series of other programs, which are aligned with the time axis of the run at its end.
     pub import: Vec<Import>,
 }
 
@@ -37,8 +37,8 @@ impl Default for Probes {
 }
 
 impl Probes {
-    /// Returns the probes by their keys in a study, with their periods in ns. `None` if a probe is
-    /// off.
+    /// Returns the probes by their keys in a study, with their periods in ns. A probe that is off
+    /// has `None`.
     pub fn periods(&self) -> [(&'static str, Option<u64>); 5] {
         [
             ("hosts", self.hosts_ns),
@@ -51,8 +51,8 @@ impl Probes {
 }
 
 impl Probes {
-    /// Returns only the imported series, for a target that no probe can read. `None` if there are
-    /// none.
+    /// Returns only the imported series, for a target that no probe can read. `None` if the study
+    /// imports no series.
     pub fn imports_only(self) -> Option<Probes> {
         let import = self.import;
         (!import.is_empty()).then_some(Probes {

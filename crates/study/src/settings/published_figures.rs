@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PublishedFile {
-    /// Author, publication and date.
+    /// Author, title and date of the publication.
     pub title: String,
     /// Link to the publication.
     pub link: String,
-    /// Hardware and versions of the absolute figures.
+    /// Hardware and versions of the system on which the absolute figures were measured.
     pub system: String,
     /// Absolute figures.
     pub figures: Vec<Figure>,
-    /// Ratios that are expected to hold on other machines.
+    /// Ratios that are expected to be similar on other machines.
     pub ratios: Vec<Ratio>,
     /// Statements about failures.
     pub failures: Vec<Failure>,
@@ -29,11 +29,11 @@ pub struct PublishedFile {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Figure {
-    /// Place in the publication: `table 5`.
+    /// Place of the figures in the publication: `table 5`.
     pub place: String,
-    /// Subject: `90/10, 540 GB per node, 200 threads per client`.
+    /// Subject of the figures: `90/10, 540 GB per node, 200 threads per client`.
     pub what: String,
-    /// Requests in flight of all clients together, if printed.
+    /// Number of requests in flight of all clients together, if the publication prints it.
     pub in_flight: Option<f64>,
     /// Operations per second.
     pub ops_per_s: Option<f64>,
@@ -53,9 +53,9 @@ pub struct Figure {
 pub struct Failure {
     /// The failure: `host without high availability`.
     pub fault: String,
-    /// Kinds of cassay's faults that correspond to it: `[node-kill]`.
+    /// Kinds of cassay's faults that correspond to the failure: `[node-kill]`.
     pub beside: Vec<String>,
-    /// The study's variants that it applies to. If empty, all variants.
+    /// The study's variants to which the statement applies. If empty, all variants.
     pub variants: Vec<String>,
     /// Text of the statement.
     pub claim: String,
@@ -77,13 +77,13 @@ pub struct Ratio {
     pub of_at: BTreeMap<String, f64>,
     /// Point of the second variant.
     pub to_at: BTreeMap<String, f64>,
-    /// `points` for the geometric mean of the ratios at all points that both have. Otherwise empty,
-    /// and the ratio is at one point.
+    /// `points` for the geometric mean of the ratios at all points that both variants have.
+    /// Otherwise empty, which means that the ratio is at one point.
     pub over: String,
     /// Published value, if it is a single number.
     pub value: Option<f64>,
-    /// Published minimum of several values.
+    /// Published minimum, if the publication gives several values.
     pub least: Option<f64>,
-    /// Published maximum of several values.
+    /// Published maximum, if the publication gives several values.
     pub most: Option<f64>,
 }

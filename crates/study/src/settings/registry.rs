@@ -1,4 +1,4 @@
-//! A registry that contains the existing releases.
+//! A registry, which is queried for the releases that exist.
 
 use std::fmt;
 use versions::{Release, UnknownRelease};

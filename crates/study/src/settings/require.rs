@@ -1,15 +1,15 @@
 //! Requirements of a variant.
 
-/// Requirements of a variant; empty by default.
+/// Requirements of a variant. Empty by default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Require {
-    /// Upper bound on median latency of all operations, ms.
+    /// Upper bound on the median latency of all operations, in ms.
     pub p50_ms: Option<f64>,
-    /// Upper bound on the 95th percentile, ms.
+    /// Upper bound on the 95th percentile of latency, in ms.
     pub p95_ms: Option<f64>,
-    /// Upper bound on the 99th percentile, ms.
+    /// Upper bound on the 99th percentile of latency, in ms.
     pub p99_ms: Option<f64>,
-    /// Upper bound on the 99.9th percentile, ms.
+    /// Upper bound on the 99.9th percentile of latency, in ms.
     pub p999_ms: Option<f64>,
     /// Maximum share of failed operations.
     pub error_rate: Option<f64>,
@@ -18,13 +18,13 @@ pub struct Require {
     /// Minimum quality of a contender relative to the baseline, in the primary comparison. 0.97
     /// means at most 3 % worse, for both throughput and latency.
     pub ratio: Option<f64>,
-    /// Name of the run that it must not be worse than: `latest`, a tag, or a study and stamp.
+    /// Name of the run that this run must not be worse than: `latest`, a tag, or a study and stamp.
     pub not_worse_than: Option<String>,
-    /// Share by which it may be worse.
+    /// Share by which this run may be worse than the named run.
     pub worse_by: f64,
-    /// Points at which it applies.
+    /// Points at which the requirements apply.
     pub at: Where,
-    /// Treatment of a requirement that the interval cannot decide.
+    /// Result of a requirement that the interval cannot decide.
     pub untold: IfInconclusive,
 }
 
@@ -50,19 +50,20 @@ impl Default for Require {
     }
 }
 
-/// Treatment of a requirement whose interval contains the limit.
+/// Result of a requirement whose interval contains the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfInconclusive {
-    /// It fails if the value itself is beyond the limit. Otherwise it passes with a warning.
+    /// The requirement fails if the value itself is beyond the limit. Otherwise it passes with a
+    /// warning.
     #[default]
     Estimate,
-    /// It passes with a warning.
+    /// The requirement passes with a warning.
     Pass,
     /// It fails.
     Miss,
 }
 
-/// Points at which a requirement applies.
+/// Points at which requirements apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Where {
     /// At every point if all points are known in advance, otherwise at the best point.
@@ -70,9 +71,9 @@ pub enum Where {
     Auto,
     /// At every measured point.
     Every,
-    /// At the point that the answer names.
+    /// At the point that the answer of the study names.
     Best,
-    /// At the points with these values.
+    /// At the points of the axis with these values.
     Values(Vec<u64>),
 }
 

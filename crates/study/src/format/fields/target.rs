@@ -481,7 +481,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.errors",
         Type::Map(&Type::Number(0.0, 1.0, |d, n| {
-            // The rules report an unknown name as a mistake.
+            // An unknown name has no code here. The rules report it as a mistake.
             let code = ErrorCode::parse_for_any_request(&d.key);
             d.null.errors.extend(code.map(|code| (code, n)));
         })),

@@ -167,7 +167,7 @@ fn a_phase_is_laid_over_the_variant_and_comes_back() {
             "gc_grace_seconds = 0"
         );
     }
-    // The measurement may override it. A phase without changes is not a phase.
+    // The measured phase may override the target. A phase without changes does not become a phase.
     let rest = "data: {load: {operations: 5}}\nphases: {measure: {target: {local: {heap: 2GiB}}}}";
     let settings = settings("local: {}", rest);
     assert_eq!(settings.target.local().unwrap().heap_bytes, 2 << 30);
@@ -420,7 +420,7 @@ fn the_shipped_study_of_hosts_has_its_sizes() {
         assert_eq!(study.variants.len(), 4);
         let plan = crate::plan::plan(&study).unwrap();
         assert_eq!(plan.trials.len(), 4 * study.repeat.blocks);
-        // Three hosts of 3 GiB, and volumes that are large enough.
+        // The study has three hosts of 3 GiB, and volumes that are large enough.
         assert_eq!(plan.estimate.memory_bytes, 9 << 30);
         assert!(plan.estimate.disk_bytes <= 24 << 30);
         for variant in &study.variants {
