@@ -22,8 +22,8 @@ mod effects;
 #[cfg(test)]
 mod tests;
 
-/// Answers a command line that runs no load: help, the shape of a distribution, the version. `None`
-/// for a command line that runs a load or has mistakes.
+/// Answers a command line that runs no load, but prints help, the shape of a distribution, or the
+/// version. `None` for a command line that runs a load or has mistakes.
 pub fn answer(words: &[String]) -> Option<String> {
     match Command::parse(words).ok()?.task {
         Task::Run(_) => None,
@@ -36,7 +36,7 @@ pub fn answer(words: &[String]) -> Option<String> {
     }
 }
 
-/// Names the tool whose command line is supported.
+/// States which tool's command line is supported.
 const VERSION: &str = "the command line of cassandra-stress 3.11.4 and later, run by cassay\n";
 
 pub use argument_values::WrittenDistribution;

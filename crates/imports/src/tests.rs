@@ -25,7 +25,7 @@ fn tokens(step: &ImportStep, numbers: impl Iterator<Item = u64>) -> Vec<Option<i
     numbers.map(|n| token(&mut generator, n)).collect()
 }
 
-/// The commands of one client, and of three clients with 2, 1 and 1 workers.
+/// The commands of one client, and the commands of three clients with 2, 1 and 1 workers.
 const RANGES: [(Tool, &str, [&str; 3]); 5] = [
     (
         Tool::Stress,

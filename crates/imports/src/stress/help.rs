@@ -16,7 +16,7 @@ pub(crate) fn topics() -> Vec<&'static str> {
         .collect()
 }
 
-/// Returns the explanation of a command, of an option, or, without a topic, of all of them.
+/// Returns the explanation of a command or an option. Without a topic, explains all of them.
 pub fn help(topic: Option<&str>) -> String {
     let Some(topic) = topic else {
         return overview();

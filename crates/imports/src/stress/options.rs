@@ -1,8 +1,8 @@
 //! Parses cassandra-stress's options: rows, rates, schema, and treatment of failures.
-//! [`connection`] has the nodes to contact, [`output`] the output.
+//! [`connection`] parses the nodes to contact, and [`output`] parses the output.
 //!
-//! An absent option has the tool's default (of 3.11.4 if versions differ). An option without effect
-//! here always leaves a note.
+//! An absent option has the tool's default (that of 3.11.4 if versions differ). An option without
+//! effect here always leads to a note.
 
 mod connection;
 mod output;
@@ -24,7 +24,7 @@ use super::tables::{COL, ERRORS, INSERT, POP, RATE, SECOND};
 use cql::Consistency;
 use workload::BatchKind;
 
-/// Every option, for suggestions and help.
+/// Names of all options, for suggestions and help.
 pub(crate) const NAMES: [&str; 17] = [
     "-pop",
     "-insert",
@@ -58,7 +58,7 @@ pub struct Options {
     pub rate: Rate,
     /// Treatment of failures.
     pub errors: Errors,
-    /// The predefined keyspace and tables.
+    /// The predefined keyspace, and the options of its tables.
     pub schema: SchemaOptions,
     /// Connection options.
     pub connect: Connect,
@@ -84,12 +84,13 @@ pub enum Seeds {
         first: u64,
         /// Last seed.
         last: u64,
-        /// True if seeds start again after the last one. Otherwise the run ends at the last one.
+        /// True if the seeds start again after the last one. Otherwise the run ends at the last
+        /// seed.
         wrap: bool,
-        /// Number of seeds between the last write and a read.
+        /// Number of seeds between the last written seed and the seed of a read.
         lookback: Option<WrittenDistribution>,
     },
-    /// Drawn from a distribution.
+    /// Seeds that are drawn from a distribution.
     Drawn(WrittenDistribution),
 }
 
@@ -107,7 +108,7 @@ pub enum Order {
 /// Rows per seed, and the way in which they are sent. If an option is absent, the profile decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
-    /// Distribution of visits to unfinished partitions.
+    /// Distribution of the visits to unfinished partitions.
     pub revisit: WrittenDistribution,
     /// Number of visits in which a partition is written.
     pub visits: WrittenDistribution,
@@ -130,13 +131,13 @@ pub struct Insert {
 pub struct Columns {
     /// Names of the columns, in byte order.
     pub names: Vec<String>,
-    /// Size of a value, bytes.
+    /// Size of a value, in bytes.
     pub size: WrittenDistribution,
     /// Number of columns per row, if it varies or was stated.
     pub count: WrittenDistribution,
     /// True if reads name no columns.
     pub slice: bool,
-    /// Timestamp of every write (µs since 1970).
+    /// Timestamp of every write, in µs since 1970.
     pub timestamp: Option<i64>,
 }
 
@@ -147,7 +148,7 @@ pub enum Rate {
     Threads {
         /// Operations in flight.
         threads: u32,
-        /// Rate, if there is one.
+        /// Limit of the rate, if the option states one.
         pace: Pace,
     },
     /// A rising number of threads.
@@ -156,42 +157,43 @@ pub enum Rate {
         from: u32,
         /// Maximum number.
         to: u32,
-        /// True to stop when more threads no longer help.
+        /// True if the ladder ends when more threads no longer increase the rate.
         auto: bool,
     },
 }
 
-/// A limit of the rate, op/s.
+/// A limit of the rate, in op/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as answers arrive.
+    /// No limit: operations are sent as fast as answers arrive.
     Free,
-    /// At most this rate, with latency from the send.
+    /// At most this rate. Latency is measured from the send.
     Throttle(u64),
-    /// This rate, with latency from the time at which each operation was due.
+    /// Exactly this rate. Latency is measured from the time at which each operation was due.
     Fixed(u64),
 }
 
 /// Treatment of failures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
-    /// Number of retries, if stated.
+    /// Number of retries, if the option states one.
     pub retries: Option<u8>,
     /// True if the run continues after an operation has failed.
     pub ignore: bool,
-    /// True if rows that are read are not compared.
+    /// True if the rows of reads are not compared.
     pub skip_read_validation: bool,
     /// True if the run omits columns of types that the tool cannot generate.
     pub skip_unsupported_columns: bool,
 }
 
-/// Maximum number of threads: each operation in flight has a slot, and a higher number is a
+/// Maximum number of threads. Each operation in flight has a slot, and a higher number is a
 /// mistake.
 const THREADS_MAX: u64 = 100_000;
-/// Maximum number of columns: 1000 columns of the largest values still fit in a mutation.
+/// Maximum number of columns. 1000 columns with the largest values still fit in a mutation.
 const COLUMNS_MAX: i64 = 1000;
 
-/// Parses all options. The defaults of seeds and threads depend on `limit`, the command's.
+/// Parses all options. The defaults of seeds and threads depend on `limit`, which is the limit of
+/// the command.
 pub(crate) fn read(
     groups: &mut Groups,
     verb: &Verb,
@@ -216,7 +218,7 @@ pub(crate) fn read(
     }
 }
 
-/// Returns the parameters of an option; `None` if it is absent.
+/// Returns the parameters of an option. `None` if the option is absent.
 fn params<'a>(
     name: &'a str,
     groups: &mut Groups,

@@ -1,5 +1,5 @@
-//! Parameters of the commands, and of the options for rows, rates and failures: one line per
-//! parameter, which serves for parsing, suggestions and explanations.
+//! Parameters of the commands, and of the options for rows, rates and failures. Each row describes
+//! one parameter, and serves for parsing, suggestions and explanations.
 //!
 //! The defaults are those of cassandra-stress 3.11.4. Alternatives that exclude each other have no
 //! bit in common.

@@ -1,4 +1,4 @@
-//! A compiled recipe: a chain of functions, and the environment that they may need.
+//! A compiled recipe: a chain of functions, and the environment that the functions may need.
 
 use super::functions::Transformation;
 use super::java_value::{Ty, Val};
@@ -24,7 +24,7 @@ impl Env<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub(super) steps: Vec<Transformation>,
-    /// Type of the result.
+    /// Type of the chain's result.
     pub(crate) ty: Ty,
 }
 
@@ -37,7 +37,7 @@ impl Recipe {
         }
     }
 
-    /// Returns the value of a cycle.
+    /// Returns the value for a cycle.
     #[inline]
     pub(crate) fn value(&self, cycle: i64) -> Val<'_> {
         self.value_of(Val::Long(cycle))

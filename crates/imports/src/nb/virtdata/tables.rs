@@ -1,6 +1,7 @@
 //! All functions, by subject, and the lookup of a call's function.
 //!
-//! Only its row defines the behaviour of a function, so no function can be known but missing.
+//! The row of a function is the only definition of its behaviour. So no function can have a known
+//! name and no implementation.
 
 use super::chain::Env;
 use super::functions::{Argument, Make, Row, Variant};

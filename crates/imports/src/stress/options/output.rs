@@ -19,15 +19,15 @@ pub struct Output {
     pub no_summary: bool,
     /// True if the output does not list settings at the start.
     pub no_settings: bool,
-    /// Additional file for the text.
+    /// File to which the text is also written.
     pub file: Option<String>,
     /// File for histograms.
     pub hdr_file: Option<String>,
-    /// Time between two lines.
+    /// Time between two lines of output.
     pub interval: Duration,
     /// Time between two headers, if the header is repeated.
     pub header_every: Option<Duration>,
-    /// Number of parts of every token range.
+    /// Number of parts into which every token range is split.
     pub token_range_split: u32,
     /// True if token ranges start again after the last one.
     pub token_range_wrap: bool,
@@ -96,7 +96,7 @@ pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
     ),
 ];
 
-/// Parameters without effect here, and their replacement.
+/// Parameters without effect here: the form, a reason, and the replacement.
 type Silent = (&'static str, &'static str, &'static str);
 
 const LINES: &str =
@@ -142,8 +142,8 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
     let reporting = params_or_none("-reporting", groups, &REPORTING, d);
     let ranges = params_or_none("-tokenrange", groups, &TOKEN_RANGE, d);
     if let Some((option, words)) = groups.take("-graph") {
-        // A title of several words becomes several words here: the tool joins and splits all of
-        // them.
+        // A title of several words arrives as several words, because the tool joins and splits all
+        // words.
         let graph = Params::read("-graph", option.place(), words, &GRAPH, true, d);
         if !graph.has("file=") {
             let hint = Some("write for example -graph file=run.html".to_owned());

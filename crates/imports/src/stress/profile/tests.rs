@@ -1,5 +1,5 @@
-//! Tests profiles of the kinds that people write: the keys with an effect, the keys that are only
-//! noted, and the places of mistakes.
+//! Tests profiles of the kinds that people write: the keys with an effect, the keys that only lead
+//! to a note, and the places of mistakes.
 
 use super::*;
 use crate::Import;
