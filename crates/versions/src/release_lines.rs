@@ -19,7 +19,8 @@ impl Line {
         LINES.iter().find(is_of).copied()
     }
 
-    /// Returns its position among the lines. The oldest is 0, and larger numbers are newer.
+    /// Returns the position of the line among all lines. The oldest line is 0, and larger numbers
+    /// are newer.
     pub fn age(&self) -> usize {
         LINES.iter().position(|line| line.name == self.name).unwrap_or_default()
     }
