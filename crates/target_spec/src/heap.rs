@@ -1,11 +1,12 @@
-//! JVM options that override the setting `heap`. Plans and reports use that setting.
+//! JVM options that override the setting `heap`. They are refused, because plans and reports use
+//! the setting.
 
 use crate::spec::LocalSpec;
 
-/// Options that set the maximum heap in bytes.
+/// Options that set the maximum heap, in bytes.
 const MAX: [&str; 2] = ["-Xmx", "-XX:MaxHeapSize="];
 
-/// Options that set an initial heap, which may be smaller.
+/// Options that set an initial heap, which may be smaller than the maximum.
 const INITIAL: [&str; 3] = ["-Xms", "-XX:InitialHeapSize=", "-XX:MinHeapSize="];
 
 /// Options with which the JVM derives a heap from the memory of the machine.

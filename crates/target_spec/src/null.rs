@@ -12,10 +12,10 @@ pub struct NullSpec {
     pub stall: Option<Stall>,
     /// Maximum number of answers per second, sent one after the other in the order of their
     /// requests. Additional requests wait in an unlimited queue. `None` means as fast as possible.
-    /// The latency is added to the time in the queue. Event loops have equal shares of the
+    /// The latency is added to the time in the queue. Each event loop has an equal share of the
     /// capacity.
     pub capacity_per_s: Option<u64>,
-    /// Change of the capacity over time, if any. A measurement should find it.
+    /// Change of the capacity over time, if any. A measurement should find this change.
     pub drift: Option<Drift>,
     /// Shares (0 to 1) of operations that are answered with an error. Operations are EXECUTE, BATCH
     /// and QUERY, except for schema, system tables and USE. Each event loop counts separately.
@@ -25,21 +25,22 @@ pub struct NullSpec {
     /// CPUs, each with one event loop pinned to it. If empty, there is one event loop, which is not
     /// pinned.
     pub cpus: Vec<usize>,
-    /// Port on 127.0.0.1. 0 means a free port.
+    /// Port on 127.0.0.1. 0 selects a free port.
     pub port: u16,
-    /// Required user and password. `None` means that connections are ready without authentication.
+    /// Required user name and password. If `None`, clients need no authentication.
     pub credentials: Option<(String, String)>,
-    /// True to poll without sleeping. Answers then come some µs earlier, but polling needs a whole
-    /// CPU.
+    /// True if the server polls without sleeping. Answers then come some µs earlier, but polling
+    /// needs a whole CPU.
     pub spin: bool,
 }
 
-/// A latency distribution, between the arrival of a request and the release of its answer.
+/// A latency distribution. The latency is the time from the arrival of a request to the release of
+/// its answer.
 ///
 /// An answer is never early. It is late by the time in which the thread of the loop wakes up. With
 /// one request at a time and a fixed latency of 0.1, 1 and 10 ms, the median was 68, 104 and 141 µs
 /// late. That includes the bare round trip, on a busy virtual machine with two CPUs. The first
-/// command measured it, and the second one measures a bare round trip:
+/// command measured this delay, and the second one measures a bare round trip:
 ///
 /// ```text
 /// cargo run --release -p null_server --example null -- late 1000
@@ -59,7 +60,7 @@ pub enum Latency {
     Uniform {
         /// Shortest latency, ns.
         from_ns: u64,
-        /// Exclusive upper bound, ns.
+        /// Exclusive upper bound, in ns.
         to_ns: u64,
     },
     /// Exponential latencies. Answers may overtake each other.
@@ -69,8 +70,8 @@ pub enum Latency {
     },
 }
 
-/// A periodic stall. During it, the server sends no answers. At its end, it answers all requests
-/// that arrived in the meantime.
+/// A periodic stall. During a stall, the server sends no answers. At its end, the server answers
+/// all requests that arrived in the meantime.
 ///
 /// The first stall begins one `every` after the start of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -81,12 +82,12 @@ pub struct Stall {
     pub length: Duration,
 }
 
-/// A capacity that changes linearly, from the server's start on.
+/// A capacity that changes linearly, from the start of the server on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// Share of the capacity at the end; above zero.
+    /// Share of the capacity that is left at the end. It is above zero.
     pub to: f64,
-    /// Time until the end.
+    /// Time from the start of the server to the end of the change.
     pub over: Duration,
 }
 
@@ -111,8 +112,8 @@ pub enum Reads {
         /// Length of each text, blob and other cell of variable width, in bytes.
         cell_bytes: u32,
     },
-    /// Many rows like that of [`Reads::Row`], in pages if the request specifies pages. It ignores
-    /// limits in the statement.
+    /// Many rows like that of [`Reads::Row`], in pages if the request specifies pages. Limits in
+    /// the statement are ignored.
     Rows {
         /// Number of rows.
         rows: u32,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// A program with its arguments, run without a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invocation {
-    /// The program and its arguments. There is at least the program, which is searched in the path
+    /// The program and its arguments. At least the program is present. It is searched in the path
     /// unless it is a path itself.
     pub words: Vec<String>,
     /// Working directory, and the base of relative paths.
