@@ -1,9 +1,9 @@
-//! Determines the commit that is built. `CASSAY_VERSION` is `0.1.0+1a2b3c4d5e6f`, with `.dirty`
-//! appended if the sources have changed since, and `0.1.0+unknown` without git or outside of a
-//! repository. `CASSAY_DESCRIBED` also contains the build target, as in `0.1.0 (commit
-//! 1a2b3c4d5e6f, TARGET)`.
+//! Determines the commit that is built. `CASSAY_VERSION` is `0.1.0+1a2b3c4d5e6f`. If the sources
+//! have changed since this commit, `.dirty` is appended. Without git or outside of a repository,
+//! `CASSAY_VERSION` is `0.1.0+unknown`. `CASSAY_DESCRIBED` also contains the build target, as in
+//! `0.1.0 (commit 1a2b3c4d5e6f, TARGET)`.
 //!
-//! This happens here, in the topmost crate, so that a commit rebuilds no other crate.
+//! This happens here, in the topmost crate, so that a new commit causes no rebuild of other crates.
 
 use std::path::Path;
 use std::process::Command;
@@ -57,7 +57,7 @@ fn commit() -> Option<String> {
     })
 }
 
-/// Returns git's output; `None` if git is missing or prints nothing.
+/// Returns git's output. `None` if git is missing or prints nothing.
 #[expect(
     clippy::disallowed_methods,
     reason = "git ends by itself, and is waited for"

@@ -214,8 +214,8 @@ impl Shape {
         all
     }
 
-    /// Returns the finding of the first trial, changed for another trial: a little faster or
-    /// slower.
+    /// Returns the finding of the first trial, changed for another trial, which is a little faster
+    /// or slower.
     fn trial_finding(&self, trial: &TrialRecord, found: TrialFinding) -> TrialFinding {
         let load = trial.point.map_or(1.0, store::record::Point::value);
         let factor = (1.0 + load).ln() * (1.0 + 0.01 * Chance(trial.index as u64).share());
@@ -261,7 +261,8 @@ impl Shape {
     }
 }
 
-/// Returns a second of one kind: latencies like those of a server, most of them short.
+/// Returns a second of one kind of operation. The latencies are like those of a server, most of
+/// them short.
 fn interval(count: u64, chance: &mut Chance) -> KindInterval {
     let mut kind = KindInterval::default();
     let buckets = 250;
@@ -323,7 +324,7 @@ fn link(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Pseudo-random shares that are the same in every run (SplitMix64).
+/// Pseudo-random numbers between 0 and 1, which are the same in every run (SplitMix64).
 struct Chance(u64);
 
 impl Chance {

@@ -11,9 +11,9 @@ pub enum Exit {
     Error,
     /// The command line or the study has mistakes.
     Usage,
-    /// The run has ended, and is invalid.
+    /// The run has ended, and its verdict is invalid.
     Invalid,
-    /// A stated requirement was missed.
+    /// A requirement of the study was missed.
     Missed,
     /// Files of a run are damaged.
     Damaged,

@@ -8,8 +8,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Returns a flag that the first Ctrl-C (or SIGTERM, or SIGHUP) sets. A second one ends the process
-/// immediately; the next command clears its leftovers.
+/// Returns a flag that the first Ctrl-C (or SIGTERM, or SIGHUP) sets. A second signal ends the
+/// process immediately. In this case, the next command clears the leftovers.
 pub fn flag() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -30,7 +30,8 @@ static MAKER: engine::StudyMaker = engine::StudyMaker::new();
 
 /// Runs this process as the program `cassay`, with the arguments of the process.
 ///
-/// It must be the first call of a process: an agent and a client start here as well.
+/// This function must be the first call of a process, because agents and clients start here as
+/// well.
 pub fn main() -> ExitCode {
     // An agent must answer first, because a thread that already runs would stay outside of the
     // agent's host.

@@ -46,11 +46,11 @@ const BEAT_EVERY: Duration = Duration::from_secs(1);
 /// Way in which a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// On the full screen.
+    /// The run is shown on the full screen.
     Screen,
-    /// As a status line that is rewritten.
+    /// The run is shown as a status line that is rewritten.
     Moving,
-    /// As a line for each phase, and some lines during the phase.
+    /// The run is shown as a line for each phase, and some lines during the phase.
     Plain,
 }
 
@@ -59,11 +59,11 @@ pub struct Show {
     shared: Arc<Shared>,
     manner: Manner,
     painter: Option<JoinHandle<()>>,
-    /// Prints lines after a silence, unless there is a full screen.
+    /// Thread that prints lines after a silence, unless a full screen is shown.
     heartbeat: Option<JoinHandle<()>>,
     /// Folder of the run.
     path: Option<PathBuf>,
-    /// Message about the last trial that was omitted.
+    /// The message about the last omitted trial.
     left_out: String,
 }
 
@@ -141,7 +141,8 @@ impl Show {
             }
             Event::TrialSkipped { name, reason, .. } => {
                 let line = format!("  {name}: left out: {reason}");
-                // When a search has ended, it omits all its remaining points with the same message.
+                // A search that has ended omits all its remaining points with the same message,
+                // which is shown once.
                 if self.left_out != line {
                     terminal::say(&line);
                     self.left_out = line;
@@ -196,8 +197,8 @@ impl Drop for Show {
 }
 
 impl Shared {
-    /// Returns the state, even if a thread panicked while it held the lock: the panic was already
-    /// reported.
+    /// Returns the state, even if a thread panicked while it held the lock, because the panic was
+    /// already reported.
     fn state(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -275,8 +276,8 @@ fn silence_max(elapsed: Duration) -> Duration {
     }
 }
 
-/// Starts the painter. It changes to lines when the screen is too small. `None` if no thread can be
-/// started: then the run is shown as lines from the start.
+/// Starts the painter, which changes to lines when the screen is too small. Returns `None` if no
+/// thread can be started. The run is then shown as lines from the start.
 fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     let paint = move || {

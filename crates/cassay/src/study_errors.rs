@@ -73,7 +73,7 @@ fn groups<'a>(diagnostics: &'a Diagnostics, diagnostic: &'a Diagnostic) -> Vec<G
     let source = diagnostics.sources.get(diagnostic.place.source);
     let mut groups = Vec::new();
     match source {
-        // The message names a line with a secret, but does not show it.
+        // The message states in which line the secret is, but does not show the line.
         Some(source) if diagnostic.secret => {
             let place = format!("{}:{}:{}", source.name, diagnostic.line, diagnostic.column);
             groups.push(title.element(

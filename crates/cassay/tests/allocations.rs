@@ -18,14 +18,14 @@ use target_spec::NullSpec;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// True after the start line.
+/// True after the start line, from which on allocations count.
 static COUNTS: AtomicBool = AtomicBool::new(false);
 
 /// Code location of the first allocation, and the name of its thread.
 static FIRST: Mutex<Option<String>> = Mutex::new(None);
 
 thread_local! {
-    /// The control plane may allocate: the test's own thread merges intervals.
+    /// The control plane may allocate. For example, the thread of the test merges intervals.
     static IS_CONTROL: Cell<bool> = const { Cell::new(false) };
 }
 

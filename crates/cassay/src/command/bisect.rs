@@ -27,7 +27,7 @@ use study::settings::Study;
 /// File that identifies the bisection in a folder.
 const FILE: &str = "bisect.json";
 
-/// Metrics for which higher is better; for latencies, lower is better.
+/// Metrics for which a higher value is better. For latencies, a lower value is better.
 const HIGHER_IS_BETTER: [&str; 2] = ["ops_per_s", "peak"];
 
 /// Number of blocks before the first evaluation of a comparison.
@@ -37,7 +37,7 @@ const BLOCKS_MIN: usize = 4;
 ///
 /// 1. Reads the study, which has one variant, and the builds.
 /// 2. Reads the results of earlier steps.
-/// 3. Compares the next build, until the first bad one is found or cannot be found.
+/// 3. Compares the next build, until the first bad build is found or cannot be found.
 /// 4. Prints the result.
 pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
@@ -65,7 +65,7 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     bisection.run()
 }
 
-/// Returns the builds from one to another, inclusive.
+/// Returns the builds from `good` to `bad`, including both.
 fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<Vec<Build>> {
     let place = |name: &str| {
         let found = builds.iter().position(|build| build.name == name);
@@ -136,9 +136,9 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
 
 /// Result of a step.
 enum BisectStep {
-    /// The metric that was compared, and its effect.
+    /// The metric that was compared, and the effect of the build on it.
     Compared(String, Effect),
-    /// The program ends here: the user pressed Ctrl-C, or the study has mistakes.
+    /// The program ends here, because the user pressed Ctrl-C or the study has mistakes.
     Ends(Exit),
 }
 
@@ -259,7 +259,7 @@ impl Bisection<'_> {
         Ok(BisectStep::Compared(metric, effect))
     }
 
-    /// Returns the study of a step.
+    /// Returns the arguments of the study that a step runs.
     fn study_of(&self, build: usize, before: usize) -> StudyArgs {
         let [good, other] = [0, build].map(|build| &self.builds[build]);
         let variants = format!("variants={{{}, {}}}", good.variant(), other.variant());

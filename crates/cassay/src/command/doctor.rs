@@ -189,7 +189,8 @@ fn text(hosts: &[HostExamination], with_all: bool, columns: usize) -> String {
     )
 }
 
-/// Returns the text below a row: the reason and the fix, or the reason why the setting is unknown.
+/// Returns the text below a row of the table: the reason and the fix, or the reason why the setting
+/// is unknown.
 fn explained(finding: &Finding, columns: usize) -> String {
     match finding.level {
         Severity::Ok => String::new(),

@@ -1,6 +1,6 @@
 //! `cassay explain`: explains a word of a study, a report or `findings.json`.
 //!
-//! This module contains no descriptions. The texts come from the program's own tables, from its
+//! This module contains no explanations. The texts come from the program's own tables, from its
 //! records, and from the pages that define the numbers.
 
 mod meaning;

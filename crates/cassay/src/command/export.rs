@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use store::Run;
 use tables::{ExportRequest, ExportResult, Format, WrittenFile};
 
-/// Default folder for the files, inside the run's folder.
+/// Default folder for the exported files, inside the run's folder.
 const FOLDER: &str = "export";
 
 /// Writes the requested files, and prints their names.

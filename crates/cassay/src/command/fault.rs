@@ -203,8 +203,8 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
     finish(&done, common)
 }
 
-/// Reason why a kind of fault is only possible in a study: a kept cluster keeps the state that it
-/// started with.
+/// Reason why some kinds of faults are only possible in a study. A kept cluster keeps the
+/// configuration with which it started.
 const IN_A_STUDY: &str = "only a study can do this, because its nodes start from scratch \
      afterwards: Cassandra cannot downgrade";
 
@@ -358,7 +358,7 @@ enum HoldTime {
     AfterSeen(Duration),
 }
 
-/// Injects one fault, and prints its progress.
+/// Injects one fault, and prints the progress of the fault.
 fn one(
     kind: &FaultKind,
     hit: &Hit,
@@ -376,7 +376,7 @@ fn one(
         HoldTime::For(length) => length,
         HoldTime::AfterSeen(length) => tried_within(kind) + length,
     };
-    // Step from which the time of the fault counts.
+    // The time of the fault counts from this step.
     let shown = if kind.length.works() {
         FaultStep::Done
     } else {

@@ -87,8 +87,8 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     Ok(ended.unwrap_or(Exit::Error))
 }
 
-/// Copies the program to the pod, and prints the run's output until the run ends. Returns its
-/// status.
+/// Copies the program to the pod, and prints the output of the run until the run ends. Returns the
+/// exit status of the run.
 fn followed(begun: &BegunRun) -> Result<i32> {
     // This agent is started only to copy the program to the agent's folder, where it stays.
     drop(host::Agent::to(begun.destination())?);

@@ -48,7 +48,8 @@ use std::path::{Path, PathBuf};
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Registry, Study};
 
-/// Volume size for a query of this machine's capabilities: no capability depends on the size.
+/// Volume size in a query of this machine's capabilities. The value does not matter, because no
+/// capability depends on it.
 const VOLUME_BYTES: u64 = 1 << 30;
 
 /// Returns true if a kept cluster exists.
@@ -64,7 +65,7 @@ fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     Ok(host::Agent::to_all(&wanted)?)
 }
 
-/// Returns the setting that puts hosts on the machines of a file.
+/// Returns the setting that puts the hosts of a study on the machines of a file.
 fn machines(args: &StudyArgs) -> Option<String> {
     let file = args.machines.as_ref()?.display().to_string();
     Some(format!("target.local.machines={}", json!(file)))
@@ -79,7 +80,7 @@ fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
 }
 
 /// Reads and resolves the study of the arguments, and notes the missing capabilities of this
-/// machine. `Err(Ok(exit))` means that its mistakes have already been shown.
+/// machine. `Err(Ok(exit))` means that the mistakes of the study have already been shown.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     let overrides = Overrides {
         target: args.target.clone(),
@@ -135,8 +136,8 @@ fn hint(path: &Path) -> Option<String> {
     }))
 }
 
-/// Prints the adaptations of the study, and the measurements that the run will lack. The plan and
-/// the report contain them too.
+/// Prints how the study was adapted, and which measurements the run will lack. The plan and the
+/// report contain this information too.
 fn say_notes(study: &Study) {
     for note in &study.notes {
         terminal::say(&format!("note: {note}"));
@@ -170,8 +171,8 @@ fn dirs() -> Result<Dirs> {
     })
 }
 
-/// Returns the capabilities of a local cluster on this machine. It assumes hosts with volumes, so
-/// that their capabilities are included.
+/// Returns the capabilities of a local cluster on this machine. The cluster is assumed to have
+/// hosts with volumes, so that the capabilities of hosts are included.
 fn capabilities_here() -> Vec<CapabilityStatus> {
     let host = HostSpec {
         volume_bytes: Some(VOLUME_BYTES),

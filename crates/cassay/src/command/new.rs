@@ -28,10 +28,10 @@ use yaml::{Diagnostics, did_you_mean};
 /// Name of the schema file next to a study, for editors.
 const SCHEMA: &str = "study.schema.json";
 
-/// Returns the template with a name.
+/// Returns the template with this name.
 ///
 /// # Errors
-/// The names of all templates.
+/// No template has this name. The error lists the names of all templates.
 pub fn template(name: &str) -> Result<&'static Template, String> {
     let names = || TEMPLATES.iter().map(|template| template.name);
     TEMPLATES.iter().find(|template| template.name == name).ok_or_else(|| {
@@ -40,7 +40,7 @@ pub fn template(name: &str) -> Result<&'static Template, String> {
     })
 }
 
-/// Answers to questions, by key.
+/// Answers to questions, by the key of the question.
 type Answers = BTreeMap<&'static str, String>;
 
 /// Writes a study, or lists the templates.
@@ -224,7 +224,7 @@ fn say_first(mistakes: &Diagnostics) {
     terminal::say(lines.lines().next().unwrap_or_default());
 }
 
-/// Returns the whole text of the file.
+/// Returns the whole text of the study's file.
 fn text(template: &Template, place: &TargetChoice, answers: &Answers, path: &Path) -> String {
     let mut text = String::new();
     let beside = path.parent().unwrap_or(Path::new("")).join(SCHEMA);

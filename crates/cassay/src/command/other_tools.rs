@@ -160,8 +160,8 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     }
 }
 
-/// Separates cassay's options from the words for the tool. cassay's options are known options with
-/// two dashes.
+/// Separates cassay's options from the words for the tool. An option with two dashes that cassay
+/// knows is cassay's.
 fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
     let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
     let command = ImportOptionsOnly::command();
@@ -312,7 +312,7 @@ fn command_line(words: &[String]) -> String {
     words.join(" ")
 }
 
-/// Returns the text of the study with the command line.
+/// Returns the text of the study that runs the command line.
 fn study_text(
     tool: Tool,
     words: &[String],

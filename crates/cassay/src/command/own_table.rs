@@ -17,8 +17,8 @@ const KEYS_TO_PLAN: u64 = 20;
 /// Returns the study with the workloads of its tables, ready to run.
 ///
 /// # Errors
-/// A table cannot be read. `Err(Ok(exit))` means that its workload does not fit the study, and that
-/// this was already shown.
+/// A table cannot be read. `Err(Ok(exit))` means that the workload of a table does not fit the
+/// study, and that this was already shown.
 pub fn to_run(study: Study, json: bool) -> Result<Study, Result<Exit>> {
     with_tables(study, KEYS_MAX, json)
 }

@@ -44,7 +44,7 @@ pub fn way_to(page: &Path, file: &Path) -> Option<String> {
     )
 }
 
-/// Returns the relative path from a folder to a file; both are absolute.
+/// Returns the relative path from a folder to a file. Both paths must be absolute.
 fn between(folder: &Path, file: &Path) -> Option<String> {
     let both = || folder.components().zip(file.components());
     let common = both().take_while(|(a, b)| a == b).count();

@@ -41,7 +41,8 @@ pub fn run(args: &PlanArgs, common: &Common) -> Result<Exit> {
     }
 }
 
-/// Shows the plan of a resolved study, and checks with its cluster.
+/// Shows the plan of a resolved study, and checks with the study's cluster that the study can run
+/// on it.
 ///
 /// # Errors
 /// As for `run`.
@@ -103,7 +104,7 @@ fn ask(study: &Study, plan: &Plan, common: &Common) -> Result<Exit> {
     Ok(clusters(&found))
 }
 
-/// Prints the state of an attached cluster, and the changes that are not allowed.
+/// Prints the state of an attached cluster, and the changes of the study that are not allowed.
 fn clusters(found: &Preflight) -> Exit {
     for said in &found.says {
         terminal::say(said);

@@ -37,8 +37,8 @@ pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, None, &args.shown)
 }
 
-/// Runs the study of a demo. The demo succeeds if it produces a report, and its last lines state
-/// the weakness of the numbers. `again` is the command that repeats the demo.
+/// Runs the study of a demo. The demo succeeds if it produces a report. Its last lines state why
+/// the numbers are weak. `again` is the command that repeats the demo.
 pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -52,7 +52,8 @@ pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
     run_to(&end, &study, None)
 }
 
-/// Runs a resolved study. `compat` prints in the format of another tool, instead of cassay's.
+/// Runs a resolved study. With `compat`, prints the output in the format of another tool instead of
+/// cassay's.
 pub fn run_study(
     study: &Study,
     common: &Common,
@@ -132,7 +133,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     })
 }
 
-/// Steps at the end of a run: report, output and exit code.
+/// Data for the steps at the end of a run: report, output and exit code.
 struct End<'a> {
     common: &'a Common,
     voice: Voice<'a>,
@@ -142,7 +143,7 @@ struct End<'a> {
 /// The command for which a run prints its messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Voice<'a> {
-    /// `run`, `resume` and `confirm`.
+    /// The commands `run`, `resume` and `confirm`.
     Study,
     /// An imported command line: stdout contains only output in the format of that tool.
     Tool,
@@ -211,8 +212,8 @@ pub fn say_neighbours() {
     }
 }
 
-/// Returns true if the user declared the machine shared: `CASSAY_SHARED_MACHINE=1`, for CI runners
-/// whose numbers are not used.
+/// Returns true if the user declared the machine shared, by `CASSAY_SHARED_MACHINE=1`. This is for
+/// CI runners whose numbers are not used.
 fn shared_machine() -> bool {
     std::env::var_os("CASSAY_SHARED_MACHINE").is_some_and(|value| !value.is_empty() && value != "0")
 }
@@ -269,7 +270,7 @@ impl End<'_> {
 }
 
 /// Returns the reason why the numbers of a demo are weak, in one sentence with the command that
-/// repeats it. `None` for a valid run.
+/// repeats the demo. `None` for a valid run.
 fn weakness(headline: &Headline, again: &str) -> Option<String> {
     let why = match headline.verdict {
         Verdict::Valid => return None,

@@ -67,7 +67,7 @@ fn shipped() -> Vec<ShippedFile> {
     all
 }
 
-/// Returns a file as a study; `None` for published figures.
+/// Returns a file as a study. `None` for published figures, which are not a study.
 fn study_of(
     file: &'static File<'static>,
     folder: Option<&'static Dir<'static>>,
@@ -162,7 +162,7 @@ fn written(args: &CopyArgs) -> Result<CopiedFiles> {
         None => vec![found.file],
     };
     let mut written = Vec::new();
-    // Without a folder, the paths are relative to the current one.
+    // Without a folder, the paths are relative to the current folder.
     let to = args.to.as_deref().unwrap_or(Path::new(""));
     for file in &files {
         let path = to.join(file.path());
@@ -245,7 +245,7 @@ pub fn hint(path: &Path) -> Option<String> {
 /// a new file.
 ///
 /// # Errors
-/// There is another file with that name.
+/// The folder contains another file with that name.
 pub fn as_file(name: &str) -> Result<PathBuf> {
     let all = shipped();
     let found = all.iter().find(|one| one.name == name).context("an included study")?;

@@ -31,7 +31,7 @@ pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
     }
 }
 
-/// A machine and its name.
+/// A machine with its name.
 type NamedMachine = (String, Machine);
 
 fn machines(args: &MachineArgs) -> Result<Vec<NamedMachine>> {
@@ -117,7 +117,7 @@ fn planned(args: &PlacementArgs) -> Result<(Machine, Plan)> {
 
 fn plan(args: &PlacementArgs, common: &Common) -> Result<Exit> {
     let (machine, plan) = planned(args)?;
-    // Placement by a script that ignores the topology.
+    // For comparison: the placement by a script that ignores the topology.
     let naive = ::topology::naive(&machine, &plan.wish);
     let naive = ::topology::costs(&machine, &naive, &[]);
     if common.json {

@@ -6,9 +6,9 @@ use crate::terminal::{Line, Size, Tone};
 use measure::number::{count, short};
 use std::collections::VecDeque;
 
-/// Columns of the axis labels, including the space after them.
+/// Number of columns of the axis labels, including the space after them.
 const AXIS: usize = 8;
-/// Dots of a braille character, from the bottom: left column, right column.
+/// Dots of a braille character, from the bottom to the top: left column, right column.
 const DOTS: [[u32; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
 /// The braille character without dots.
 const EMPTY: u32 = 0x2800;

@@ -1,8 +1,9 @@
-//! Renders the full screen of a run: its lines depend only on the state, the size and the time.
+//! Renders the full screen of a run. The lines depend only on the state, the size and the time.
 //!
-//! From top to bottom: the current phase and the time left; curves of throughput and p99; errors,
-//! nodes and faults; clients and hosts, if there are several; the trials; messages; keys. With
-//! little room, trials and messages are shortened, but not the figures.
+//! From top to bottom, the screen shows the current phase and the time left, curves of throughput
+//! and p99, errors, nodes and faults, clients and hosts (if there are several), the trials,
+//! messages, and keys. If there is little room, trials and messages are shortened, but the figures
+//! are not.
 
 use super::braille_curve::{Curve, course};
 use super::machines::machines;
@@ -271,8 +272,8 @@ fn to_come(fault: &FaultState, state: &RunState, now: &Now) -> Line {
     )
 }
 
-/// Returns the part of the table of trials that fits: the current trial, trials before it, and a
-/// few after it.
+/// Returns the part of the table of trials that fits on the screen: the current trial, some trials
+/// before it, and a few after it.
 fn trials(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let shown = rows.saturating_sub(1);
     let all = state.trials.len();

@@ -9,14 +9,14 @@ use fleet::ClientNow;
 use measure::number::{count, significant, whole};
 use std::cmp::Reverse;
 
-/// Columns of the label before a section.
+/// Number of columns of the label before a section.
 const NAMED: usize = 8;
-/// Columns of a client's figures, or of a host's figures with a few of its nodes.
+/// Number of columns of a client's figures, or of a host's figures with a few of its nodes.
 const CLIENT_FIGURES: usize = 44;
 const HOST_FIGURES: usize = 50;
 /// Maximum width of a name.
 const NAME_MOST: usize = 40;
-/// Columns of a client's name in a sentence.
+/// Number of columns of a client's name in a sentence.
 const NAME_IN_SENTENCE: usize = 18;
 /// Minimum number of lines of a table: a header, one row, and a line with the number of other rows.
 const TABLE_LEAST: usize = 3;
@@ -50,7 +50,7 @@ pub fn machines(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// Machines of one kind.
+/// The machines of one kind, and the functions that format them.
 struct Section<'m, T> {
     word: &'static str,
     all: &'m [T],
@@ -62,7 +62,7 @@ struct Section<'m, T> {
 }
 
 impl<T> Section<'_, T> {
-    /// Returns all machines in order if there is room; otherwise the worst come first.
+    /// Returns all machines in order if there is room. Otherwise the worst machines come first.
     fn lines<B: Ord>(self, rows: usize, badness: impl Fn(&T) -> B) -> Vec<Line> {
         let mut sorted: Vec<&T> = self.all.iter().collect();
         let room = rows.saturating_sub(1);

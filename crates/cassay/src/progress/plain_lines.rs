@@ -10,11 +10,11 @@ use report::Verdict;
 use store::record::TrialFinding;
 use unicode_width::UnicodeWidthStr;
 
-/// Minimum width of a name. Other parts are shortened first.
+/// Minimum width of a name. Other parts of a line are shortened first.
 const NAME_LEAST: usize = 16;
-/// Columns of op/s, p50, p99, errors and verdict on a separate line, with units.
+/// Number of columns of op/s, p50, p99, errors and verdict on a separate line, with units.
 const LINE_FIGURES: usize = 59;
-/// The same columns in a table, whose header has the units.
+/// Number of the same columns in a table, whose header has the units.
 const TABLE_FIGURES: usize = 41;
 /// Indentation of a trial's line.
 const INDENT: &str = "  ";
@@ -116,7 +116,7 @@ fn text(value: Known) -> String {
     format!("{}{}", value.sign(), significant(value.least(), 3))
 }
 
-/// Column widths for the names and figures of all trials.
+/// Widths of the columns for the names and the figures of all trials.
 pub struct FigureColumns {
     name: usize,
     /// Number of columns that remain after the verdict.
@@ -197,7 +197,7 @@ impl FigureColumns {
         self.with_verdict(line, figures)
     }
 
-    /// Adds the verdict, with its cause if there is room.
+    /// Adds the verdict to a line, with the cause of the verdict if there is room.
     fn with_verdict(&self, line: Line, figures: &TrialFigures) -> Line {
         let verdict = Verdict::from_record(Some(figures.verdict));
         let line = line.with(tone_of(verdict), verdict.name());

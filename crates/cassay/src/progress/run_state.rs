@@ -1,4 +1,4 @@
-//! State of a run for display. It is built only from the run's events.
+//! State of a run for display, which is derived only from the run's events.
 
 use engine::{CpuShares, Event, FaultStage, HostNow, PlannedFault, Progress};
 use fleet::ClientNow;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::record::{TrialFinding, Verdict};
 
-/// Number of seconds that the curve keeps: more than any screen shows.
+/// Number of seconds that the curve keeps. No screen shows more.
 const COURSE_MAX: usize = 1200;
 /// Number of messages that the display keeps.
 const MESSAGES_MAX: usize = 50;
@@ -16,7 +16,7 @@ const MESSAGES_MAX: usize = 50;
 /// Current state of a run.
 #[derive(Debug, Default)]
 pub struct RunState {
-    /// Name of the study; empty until the run has its folder.
+    /// Name of the study. Empty until the run has its folder.
     pub study: String,
     /// The trials, in the order of the plan.
     pub trials: Vec<TrialState>,
@@ -26,7 +26,7 @@ pub struct RunState {
     pub phase: PhaseState,
     /// Expected total length of the later trials, in seconds.
     pub rest_s: f64,
-    /// The last intervals, oldest first.
+    /// The last seconds of the curve, oldest first.
     pub course: VecDeque<Second>,
     /// Number of errors of the trial, by kind.
     pub errors: BTreeMap<&'static str, u64>,
@@ -36,13 +36,13 @@ pub struct RunState {
     pub died: Vec<String>,
     /// Use of the machine's CPUs.
     pub cpu: Option<CpuShares>,
-    /// The clients of a shared load, while they offer it.
+    /// The clients of a shared load, while they offer the load.
     pub clients: Vec<ClientNow>,
     /// The clients of a shared load, while they offer the load.
     pub hosts: Vec<HostNow>,
     /// Faults of the current phase.
     pub faults: Vec<FaultState>,
-    /// Start of the measured window, monotonic clock, ns.
+    /// Start of the measured window, on the monotonic clock, in ns.
     pub measured_from_ns: Option<u64>,
     /// Messages, oldest first.
     pub messages: VecDeque<String>,
@@ -64,9 +64,9 @@ pub enum TrialEnd {
     Finished(TrialFigures),
     /// An earlier attempt finished the trial.
     Earlier,
-    /// The trial failed. Holds the reason.
+    /// The trial failed. The text is the reason.
     Failed(String),
-    /// The trial was omitted. Holds the reason.
+    /// The trial was omitted. The text is the reason.
     LeftOut(String),
 }
 
@@ -77,13 +77,13 @@ pub struct TrialFigures {
     pub ops_per_s: f64,
     /// Median latency, ms.
     pub p50_ms: Known,
-    /// p99 of latency, ms.
+    /// p99 of latency, in ms.
     pub p99_ms: Known,
     /// Failed operations.
     pub errors: u64,
     /// Verdict on the trial.
     pub verdict: Verdict,
-    /// First cause of a verdict that is not valid, in a few words.
+    /// First cause of a verdict other than valid, in a few words.
     pub cause: Option<&'static str>,
 }
 
@@ -110,7 +110,7 @@ pub struct PhaseState {
     pub what: String,
     /// Expected length, seconds.
     pub seconds: f64,
-    /// Expected total length of the trial's later phases, seconds.
+    /// Expected total length of the trial's later phases, in seconds.
     pub seconds_after: f64,
     /// Start of the phase on the monotonic clock, in ns.
     pub begin_ns: u64,
@@ -123,11 +123,11 @@ pub struct PhaseState {
 pub struct Second {
     /// Successful operations per second.
     pub ops_per_s: f64,
-    /// p99 of latency, ms.
+    /// p99 of latency, in ms.
     pub p99_ms: f64,
     /// True if operations failed in this second.
     pub has_errors: bool,
-    /// True if this second belongs to the measured load, instead of loading or reading back rows.
+    /// True if this second belongs to the measured load, and not to loading or reading back rows.
     pub is_measured: bool,
 }
 
@@ -236,7 +236,7 @@ impl RunState {
         now_ns.saturating_sub(self.phase.begin_ns) as f64 / SECOND_NS as f64
     }
 
-    /// Returns the current trial's position and name: `3/12 writes, 28 threads`.
+    /// Returns the position of the current trial with the trial's name: `3/12 writes, 28 threads`.
     pub fn current(&self) -> Option<(String, &str)> {
         let index = self.current?;
         let name = &self.trials.get(index)?.name;

@@ -8,7 +8,7 @@ use measure::clock::SECOND_NS;
 use measure::{Interval, KindInterval, Known, Outcome};
 use store::record::{TrialFinding, Verdict};
 
-/// A run of three trials, one second after it created its folder.
+/// Shows the events of a run of three trials, up to one second after it created its folder.
 fn begun_run(state: &mut RunState) {
     let names = [
         "writes, 8 threads",
@@ -78,7 +78,8 @@ fn finding(verdict: Verdict) -> TrialFinding {
     finding
 }
 
-/// The second trial: a node was killed 12 s ago, and another fault is planned.
+/// Returns the state during the second trial: a node was killed 12 s ago, and another fault is
+/// planned.
 fn in_the_middle() -> RunState {
     let mut state = RunState::default();
     begun_run(&mut state);
@@ -151,7 +152,7 @@ fn picture(state: &RunState, columns: usize, rows: usize, now: &Now) -> String {
     lines.iter().map(|line| line.plain().trim_end().to_owned() + "\n").collect()
 }
 
-/// Returns the file in the folder of this test that contains a picture.
+/// Returns the file with an expected screen, in the folder of this test.
 fn snapshot(name: &str) -> ExpectFile {
     expect_file![format!("snapshots/{name}.txt")]
 }

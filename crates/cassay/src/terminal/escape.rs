@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Escapes a text for a terminal: control characters except line breaks and tabs, and characters
-/// that change the direction of writing.
+/// Escapes a text for a terminal. Escaped characters are control characters except line breaks and
+/// tabs, and characters that change the direction of writing.
 pub fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(is_command) {
         return Cow::Borrowed(text);
@@ -24,7 +24,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 /// itself, so this function leaves them unchanged.
 pub fn shown_in_place(c: char) -> char {
     match (is_command(c), c.len_utf8()) {
-        // A middle dot, and the replacement character.
+        // The replacements are a middle dot and the replacement character.
         (true, 2) => '\u{b7}',
         (true, 3) => '\u{fffd}',
         _ => c,

@@ -2,9 +2,9 @@
 //!
 //! The terminal is restored when the screen is dropped, when a thread panics, and when a signal
 //! ends the process immediately. So [`give_back`], which restores it, uses only two system calls
-//! and settings saved before.
+//! and settings that were saved before.
 //!
-//! Only lines that have changed since the last time are painted.
+//! Only lines that have changed since the last painting are painted.
 
 use super::line::Line;
 use super::output;
@@ -58,8 +58,8 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the screen. `None` if stderr is not a terminal or is a dumb one. Also `None` for a
-    /// background job, which may not touch the terminal.
+    /// Takes the screen. `None` if stderr is not a terminal, or is a dumb terminal. Also `None` for
+    /// a background job, which may not touch the terminal.
     pub fn take() -> Option<Screen> {
         if !has_reader() || is_dumb() || !is_foreground() {
             return None;
@@ -83,8 +83,8 @@ impl Screen {
         })
     }
 
-    /// Paints lines as wide as the screen, starting at the top. Does nothing if the screen was
-    /// already given back.
+    /// Paints lines that are as wide as the screen, starting at the top. Does nothing if the
+    /// terminal was already restored.
     pub fn paint(&mut self, lines: &[Line], size: Size) {
         if !is_full() {
             return;

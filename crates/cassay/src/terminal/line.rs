@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Marks the place where a text was cut.
 const CUT: &str = "…";
 
-/// Style of a piece of text. The words always express the same meaning as the colour.
+/// Style of a piece of text. The words of the text always express the same meaning as the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Normal text.
@@ -29,7 +29,7 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// Returns the SGR code.
+    /// Returns the SGR code of the tone.
     fn code(self) -> Option<&'static str> {
         match self {
             Tone::Plain => None,
@@ -141,7 +141,7 @@ pub fn shortened_name(name: &str, columns: usize) -> String {
     begin + &end.into_iter().rev().collect::<String>()
 }
 
-/// Returns the beginning of a text with a cut mark, in at most `columns` columns.
+/// Returns the beginning of a text with a cut mark. Both together have at most `columns` columns.
 fn cut_at(text: &str, columns: usize) -> String {
     let mut left = columns.saturating_sub(1);
     let fits = |c: &char| {

@@ -17,9 +17,9 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 enum Stage {
     /// No moving content.
     Lines,
-    /// A status line, as sent to the terminal.
+    /// A status line, in the form that was sent to the terminal.
     Moving(String),
-    /// A full screen, with the messages that arrived since it began.
+    /// A full screen, with the messages that have arrived since it began.
     Full(Vec<String>),
 }
 

@@ -1,5 +1,5 @@
-//! Prints the output of cassandra-stress: a line per interval, the results, and the table of a
-//! rising number of threads.
+//! Prints the output of cassandra-stress: a line per interval, the results, and the table for an
+//! increasing number of threads.
 
 use super::settings;
 use crate::exit::Exit;
@@ -20,7 +20,7 @@ pub struct Stress {
     kinds: Vec<(String, bool)>,
     /// Average number of partitions that an operation touches.
     partitions: f64,
-    /// True if latency counts from the due time.
+    /// True if latency is measured from the due time of an operation.
     is_fixed: bool,
     limit: StepLimit,
     warmup: u64,
@@ -35,7 +35,7 @@ pub struct Stress {
     settings: String,
     uncertainty: Uncertainty,
     measuring: bool,
-    /// Measurements of each client, if there are several.
+    /// Measurements of each client, if several clients share the load.
     clients: Vec<Sample>,
 }
 
@@ -181,7 +181,7 @@ impl Stress {
         }
     }
 
-    /// Returns the latencies of all operations, including failed operations, like the tool.
+    /// Returns the latencies of all operations. Like the tool, includes failed operations.
     fn latency_of(&self, kind: &KindInterval) -> Histogram {
         let mut latency = Histogram::default();
         latency.add(if self.is_fixed {
@@ -193,7 +193,7 @@ impl Stress {
         latency
     }
 
-    /// Returns the latencies of one of several clients.
+    /// Returns the latencies of one client, if several clients share the load.
     fn sample_of(&self, client: &ClientTimes) -> Sample {
         let mut sample = Sample::default();
         for ((name, _), kind) in self.kinds.iter().zip(client.population.kinds()) {
@@ -229,7 +229,7 @@ impl Stress {
     }
 
     pub fn end(&mut self, exit: Exit) {
-        // The remaining intervals of an aborted run.
+        // Prints the intervals of an aborted run that were not printed yet.
         let (last, _) = self.lines.end();
         if !last.is_empty() {
             terminal::data(&last);

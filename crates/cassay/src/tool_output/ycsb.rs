@@ -42,7 +42,7 @@ struct Sum {
 /// Other output files.
 #[derive(Clone, Debug, Default)]
 struct Files {
-    /// `measurement.raw.output_file`, if raw values are requested; empty for stdout.
+    /// Value of `measurement.raw.output_file`, if raw values are requested. Empty for stdout.
     raw: Option<String>,
     /// Prefix of histogram logs, before the operation's name.
     histograms: Option<String>,
@@ -52,17 +52,18 @@ struct Files {
 pub struct Ycsb {
     interval: ycsb::Interval,
     measurements: Vec<Measurement>,
-    /// Interval of `timeseries`, ms.
+    /// Interval of `timeseries`, in ms.
     granularity: u64,
     files: Files,
     exporter: Exporter,
-    /// `exportfile`: the file that receives the end of the output instead of stdout.
+    /// Value of `exportfile`, which is the file that receives the end of the output instead of
+    /// stdout.
     file: Option<String>,
     kinds: Vec<Sum>,
-    /// Measurements of each client, if there are several.
+    /// Measurements of each client, if several clients share the load.
     clients: Vec<Vec<Sum>>,
     seconds: f64,
-    /// Start of the first interval, on the monotonic clock.
+    /// Start of the first interval, on the monotonic clock, in ns.
     start_ns: Option<u64>,
 }
 
@@ -133,7 +134,7 @@ impl Ycsb {
         }
     }
 
-    /// Returns the latencies of one of several clients.
+    /// Returns the latencies of one client, if several clients share the load.
     fn sums_of(&self, client: &ClientTimes) -> Vec<Sum> {
         let kinds = self.kinds.iter().zip(client.population.kinds());
         let sum = |(sum, kind): (&Sum, KindInterval)| Sum {
@@ -256,7 +257,7 @@ impl Ycsb {
     }
 }
 
-/// Returns the series of some kinds, with YCSB's names.
+/// Returns the series of the kinds of operations, with YCSB's names.
 fn series_of(sums: &[Sum]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
@@ -283,7 +284,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
         add(&mut all, &name, returns, times);
         let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
         if let Some(series) = all.iter_mut().find(|series| series.name == name) {
-            // The values of a read-modify-write's parts are merged with those of the operation.
+            // The values of a read-modify-write's parts are merged with those of reads and updates.
             series.averages.extend(averages);
             series.averages.sort_by_key(|(ms, _)| *ms);
         }
@@ -299,7 +300,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     all
 }
 
-/// Times of operations, from the send and from the due time.
+/// Times of operations, measured from the send and from the due time.
 struct OperationTimes<'a> {
     service: &'a Histogram,
     latency: &'a Histogram,

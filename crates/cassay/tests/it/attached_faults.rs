@@ -3,8 +3,8 @@
 
 use crate::program::{Lab, Started, wait_until};
 
-/// Commands of three kinds of faults: `file` breaks and heals, `never` is never detected, and
-/// `blind` cannot be detected.
+/// A study with commands for three kinds of faults: `file` breaks and heals, `never` is never
+/// detected, and `blind` cannot be detected.
 const STUDY: &str = "\
 study: attached
 question: Is it seen to break and to be whole again?

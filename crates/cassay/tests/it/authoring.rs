@@ -50,7 +50,7 @@ fn runs(template: &str) {
     }
 }
 
-/// Lines of the first trial.
+/// Returns the lines of intervals of the first trial.
 fn intervals(run: &Path) -> Vec<Value> {
     let trials = std::fs::read_dir(run.join("trials")).unwrap();
     let first = trials.map(|entry| entry.unwrap().path()).min().unwrap();
@@ -72,7 +72,7 @@ fn assert_valid(schema: &str, value: &Value) {
     }
 }
 
-/// `new`, `plan` and `run` work without reading any documentation.
+/// The commands `new`, `plan` and `run` work without reading any documentation.
 #[test]
 fn every_template_runs_as_it_was_written() {
     // The runs wait more than they work, so all of them run at once.

@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use store::record::{JournalEvent, JournalRecord, NodeRecord};
 use target_spec::LocalSpec;
 
-/// Heap of a node that starts in seconds and fits next to a build.
+/// Heap of a node. A node with this heap starts in seconds, and fits into memory next to a build.
 const HEAP: &str = "512MiB";
 
 /// Server timeouts for each kind of request. On a busy machine, two replicas of a batch exceeded
@@ -119,8 +119,8 @@ impl Drop for Kept<'_> {
     }
 }
 
-/// Returns the process ids of the JVMs that the lab's program started, whose files are below its
-/// folder.
+/// Returns the process ids of the JVMs that the program under test started. The files of these JVMs
+/// are below the folder of the lab.
 fn jvms(lab: &Lab) -> Vec<i32> {
     let folder = format!("-Dcassandra.storagedir={}", lab.clusters().display());
     let is_ours = |pid: &i32| {
@@ -172,7 +172,7 @@ fn assert_counts_agree(trial: &Value) {
     }
 }
 
-/// Every compared row was right.
+/// Checks that every compared row was right.
 #[track_caller]
 fn assert_rows_are_right(trial: &Value, checked_min: u64) {
     let verify = &trial["verify"];
@@ -255,7 +255,7 @@ fn start_with_stand_in(lab: &Lab, arguments: &[&str]) -> Started {
     Started::new(command)
 }
 
-/// Writes an executable script instead of a program.
+/// Writes an executable script that takes the place of a program.
 fn script(lab: &Lab, name: &str, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = lab.write(name, text);

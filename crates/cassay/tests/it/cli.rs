@@ -287,7 +287,8 @@ fn a_secret_in_a_study_is_refused_and_never_shown() {
     ];
     let said = lab.cassay(&by_flag).ended_with(2);
     assert!(!said.to_string().contains("hunter2"), "{said}");
-    // The question of the study repeats the command line of another tool.
+    // The password must be hidden in the question too, because the question of the study repeats
+    // the command line of another tool.
     let of_store = "stress write n=9 -transport truststore=t truststore-password=hunter2 --check \
                     --target null";
     let said = lab.cassay(&of_store.split(' ').collect::<Vec<_>>()).ended_with(0);

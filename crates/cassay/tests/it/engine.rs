@@ -1,4 +1,4 @@
-//! Tests the engine against the null target: no operation is lost, and every clock is right.
+//! Tests the engine against the null target. No operation is lost, and every clock is right.
 
 use cql::Compression;
 use cql::response::ErrorCode;
@@ -46,7 +46,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
     }
 }
 
-/// Returns the sum of a run's intervals, the intervals, and the summary.
+/// Returns the sum of a run's intervals, the intervals themselves, and the summary.
 pub fn run(config: &Config) -> (KindInterval, Vec<Interval>, Summary) {
     let (mut all, mut intervals) = (KindInterval::default(), Vec::new());
     let summary = load::run(config, &mut |interval| {
@@ -127,8 +127,8 @@ fn a_fixed_rate_offers_exactly_what_is_due() {
     }
 }
 
-/// A stall of 200 ms in each second delays a fifth of the due operations. Only the few that were in
-/// flight at its start spend it on the wire.
+/// A stall of 200 ms in each second delays a fifth of the due operations. Only the few operations
+/// that were in flight at the start of the stall spend it on the wire.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
     let stall = Stall {
@@ -303,7 +303,7 @@ fn a_node_that_leaves_and_returns_costs_operations_but_no_count() {
     let mut server = Some(null_that_comes_back());
     let address = server.as_ref().expect("just started").address();
     let schedule = Schedule::Fixed { ops_per_s: 2000.0 };
-    // Long enough to reconnect on a machine that is busy with other tests.
+    // The time is long enough to reconnect on a machine that is busy with other tests.
     let limit = Limit::Duration(Duration::from_secs(8));
     let mut config = config(server.as_ref().expect("just started"), schedule, limit);
     config.timeout = Duration::from_millis(200);

@@ -1,4 +1,4 @@
-//! Tests a ring that gets one more node under load, and loses it again. Needs root.
+//! Tests that a node joins a ring under load, and leaves it again. Needs root.
 
 use crate::cassandra::hosts::refusal;
 use crate::cassandra::{assert_nothing_is_left, only_trial};

@@ -16,7 +16,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The pages, with their names.
+/// Returns the pages, each with its name.
 fn pages() -> Vec<(String, String)> {
     let mut pages = vec![("SKILL.md".to_owned(), root().join("SKILL.md"))];
     for entry in std::fs::read_dir(root().join("docs/how-to")).unwrap() {
@@ -27,7 +27,7 @@ fn pages() -> Vec<(String, String)> {
     pages.into_iter().map(|(name, path)| (name, read(path))).collect()
 }
 
-/// The studies of all pages.
+/// Returns the studies of all pages.
 fn examples() -> Vec<Example> {
     let mut found = Vec::new();
     for (page, text) in pages() {
@@ -111,7 +111,7 @@ fn every_study_of_the_how_to_pages_is_planned_or_run() {
     all_of(examples);
 }
 
-/// Returns the lines of code blocks with commands, and of code between backticks.
+/// Returns the commands of the page: the lines of code blocks, and code between backticks.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, part) in text.split("```").enumerate() {
@@ -128,7 +128,8 @@ fn commands(text: &str) -> Vec<String> {
     found.into_iter().filter(is_command).map(ours).collect()
 }
 
-/// Appends `--help` to each command. An unknown command or option before it exits with 2.
+/// Appends `--help` to each command. If the command or an option before it is unknown, the program
+/// exits with 2.
 #[test]
 fn every_command_of_the_how_to_pages_and_the_skill_is_valid() {
     let lab = Lab::new();

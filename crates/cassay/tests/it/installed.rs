@@ -1,4 +1,4 @@
-//! Tests an installed program: the files it contains, and those it downloads.
+//! Tests an installed program: the files that it contains, and those that it downloads.
 
 use crate::program::{Lab, Said};
 

@@ -48,7 +48,7 @@ repeat: {blocks: 2}
 
 const TRUST: [&str; 2] = ["--trust", "--allow=create=keyspace1"];
 
-/// Runs `kubectl` with all rights; returns an empty text if it fails.
+/// Runs `kubectl` with all rights. Returns an empty text if it fails.
 fn kubectl(words: &[&str]) -> String {
     let said = command("kubectl").args(words).output().expect("kubectl");
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
@@ -68,7 +68,8 @@ struct Field {
 impl Field {
     fn new() -> Field {
         let lab = Lab::new();
-        // The address for outgoing connections. Nothing is sent.
+        // The connection only determines this machine's address for outgoing connections. Nothing
+        // is sent.
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
         socket.connect("192.0.2.1:9").expect("a way out");
         let address = socket.local_addr().expect("an address").ip().to_string();
@@ -114,7 +115,7 @@ fn left() -> String {
 /// Maximum time until the objects of a killed command have disappeared.
 const GONE_WITHIN_NS: u64 = 70 * clock::SECOND_NS;
 
-/// Asserts that cassay's objects disappear in time; `when` states when the command was killed.
+/// Asserts that cassay's objects disappear in time. `when` states when the command was killed.
 #[track_caller]
 fn assert_gone_in_time(when: &str) {
     let begin_ns = clock::now_ns();

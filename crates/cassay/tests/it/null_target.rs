@@ -28,7 +28,7 @@ use crate::program::{Lab, Started};
 use serde_json::Value;
 use store::record::JournalEvent;
 
-/// One point on the null target.
+/// A study with one point on the null target.
 pub(crate) const POINT: &str = "\
 study: point
 question: What does one point say?
@@ -62,7 +62,8 @@ pub(crate) fn rule<'a>(trial: &'a Value, id: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{id} was not judged: {trial:#}"))
 }
 
-/// Checks that the server's own counts match exactly: nothing is lost on loopback.
+/// Checks that the server's own counts match exactly. They must, because nothing is lost on
+/// loopback.
 #[track_caller]
 fn assert_counts_agree(trial: &Value) {
     let server = &trial["server"];
@@ -122,7 +123,7 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
             "fail",
         ),
     ] {
-        // Nothing is loaded, because a load with errors is refused, which is a separate case.
+        // Nothing is loaded, because a load with errors is refused. Another test covers that case.
         let errors = format!("target.null.errors={errors}");
         let trial = trial(&[&errors, "data={present: 1k}"], code);
         if code != 0 || trial["verdict"] != "invalid" {
@@ -132,8 +133,8 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
         let counts = trial["errors"].as_object().unwrap();
         let failed: u64 = counts.values().filter_map(Value::as_u64).sum();
         let total = trial["ops_total"].as_u64().unwrap();
-        // Failures of the 16 operations in flight at the window's end are counted, but not
-        // successes.
+        // Of the 16 operations that are in flight at the end of the window, failures are counted,
+        // but successes are not.
         let ops = trial["all"]["ops"].as_u64().unwrap();
         assert!((total..=total + 16).contains(&(ops + failed)), "{trial:#}");
         assert_eq!(trial["all"]["error_ms"]["count"].as_u64(), Some(failed));
@@ -206,8 +207,8 @@ fn two_workers_share_the_work_and_lose_nothing() {
     assert_counts_agree(&trial);
 }
 
-/// Drivers with one connection per host made their servers look slow: a node serves the requests of
-/// one connection on one of its event loops.
+/// Drivers with one connection per host made their servers look slow, because a node serves the
+/// requests of one connection on one of its event loops.
 #[test]
 fn one_connection_to_each_node_is_not_the_default() {
     let trial = trial(&["client.workers=1"], 0);
@@ -224,7 +225,7 @@ fn a_server_of_another_process_is_attached_to() {
     let target = format!("attach:{}", server.first_line());
     let arguments = ["run", "study.yaml", "--json", "--target", &target];
     let verify = ["--set", "verify={reads: none, sample: 0}"];
-    // Nothing is created on a cluster that cassay did not start, and no run folder either.
+    // On a cluster that cassay did not start, nothing is created. No run folder is created either.
     let refused = lab.cassay(&arguments).ended_with(2);
     refused.says(&[
         "has no keyspace keyspace1",
@@ -305,7 +306,8 @@ fn two_runs_of_one_seed_have_the_same_trials_and_compare() {
     assert_eq!(stamps, [first, second], "oldest first");
 }
 
-/// Runs the same study twice, then on a slower server. Only then is the requirement missed.
+/// Runs the same study twice, and then on a slower server. Only the last run misses the
+/// requirement.
 #[test]
 fn a_slower_contender_misses_the_requirement() {
     let lab = Lab::with(POINT);

@@ -1,4 +1,4 @@
-//! Tests the files for pipelines: their commands run here, in a folder with nothing else.
+//! Tests the files for pipelines. Their commands run here, in a folder with nothing else.
 
 use crate::program::{Lab, Said, command};
 use std::fs;
@@ -78,7 +78,8 @@ fn a_pipeline_fails_with_a_figure_if_a_study_became_slower() {
     }
     let junit = fs::read_to_string(folder.join("junit.xml")).expect("JUnit XML");
     assert!(junit.contains("<failure"), "{junit}");
-    // A run that missed is not the reference for the next one: a run that is as slow misses again.
+    // A run that missed its requirement does not become the reference for the next one. So a run
+    // that is as slow misses the requirement again.
     let third = gate(&lab, &["--set", "target.null.latency=100ms"]);
     if third.code != Some(3) {
         third.ended_with(4);
@@ -155,7 +156,7 @@ fn the_files_for_pipelines_are_yaml_and_run_the_gate() {
             text.contains("gate\" \"$STUDY\"") || text.contains("gate \"$STUDY\""),
             "{file}"
         );
-        // Untrusted text comes through the environment, and is never part of a script.
+        // Untrusted text reaches a script through the environment, and is never part of the script.
         let mut scripts = text.split("run: |").skip(1).map(|rest| rest.split("\n    - ").next());
         assert!(
             scripts.all(|script| script.is_some_and(|script| !script.contains("${{"))),

@@ -1,4 +1,4 @@
-//! Tests the refusals of a plan, and its exit if the cluster is out of reach.
+//! Tests the refusals of a plan, and its exit code if the cluster is out of reach.
 
 use crate::cli::SMALL;
 use crate::program::{Lab, Said};

@@ -16,11 +16,11 @@ use store::Run;
 /// Time limit for tests that would otherwise hang. No test asserts how fast a machine is.
 pub const HANG_LIMIT: Duration = Duration::from_secs(600);
 
-/// Rules that also judge the machine. On a busy one they may fail regardless of the program.
+/// Rules that also judge the machine. On a busy machine they may fail regardless of the program.
 const OF_THE_MACHINE: [&str; 5] = ["V1", "V3", "V4", "V18", "V19"];
 
-/// Variable with the file for the names of skipped tests, which `cargo xtask` reads: libtest shows
-/// no output of a test that passes.
+/// Variable that contains the file for the names of skipped tests. `cargo xtask` reads this file,
+/// because libtest shows no output of a test that passes.
 const SKIPS: &str = "CASSAY_SKIPS";
 
 /// Variable with the line of `cargo xtask cassandra --line`.
@@ -51,7 +51,7 @@ pub fn vector() -> &'static str {
     }
 }
 
-/// Returns true if the tested line is `oldest` or newer; the default line is.
+/// Returns true if the tested line is `oldest` or newer. Without a tested line, returns true.
 pub fn is_line_since(oldest: &str) -> bool {
     let age = |name: &str| versions::Line::find(name).expect("a line").age();
     let tested = line().unwrap_or_else(|| versions::DEFAULT.name.to_owned());
@@ -61,7 +61,7 @@ pub fn is_line_since(oldest: &str) -> bool {
 /// Interval between two checks of a file that the program writes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns a command that its test waits for, or that a [`Started`] ends.
+/// Returns a command whose end the test waits for, or that a [`Started`] ends.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program under test is started by its test, which waits for it or ends it"
@@ -73,7 +73,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 /// The folders of one test.
 pub struct Lab {
     path: PathBuf,
-    /// Removes the folder when the lab is dropped; `None` if it is kept.
+    /// Removes the folder when the lab is dropped. `None` if the folder is kept.
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -81,7 +81,7 @@ pub struct Lab {
 impl Drop for Lab {
     fn drop(&mut self) {
         if std::thread::panicking() && self.path.join("data/clusters").is_dir() {
-            // The test has already failed, regardless of the result of this call.
+            // The result of this call does not matter, because the test has already failed.
             let _ = self.command(&["target", "down"]).output();
         }
     }
@@ -97,7 +97,7 @@ impl Lab {
         }
     }
 
-    /// Folders with a study called `study.yaml`.
+    /// Creates folders with a study called `study.yaml`.
     pub fn with(study: &str) -> Lab {
         let lab = Lab::new();
         lab.write("study.yaml", study);
@@ -135,7 +135,7 @@ impl Lab {
         path
     }
 
-    /// Returns the program's folder, with `results/` in it.
+    /// Returns the folder of the lab, which contains `results/`.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -163,7 +163,7 @@ impl Lab {
         command
     }
 
-    /// Returns the settings that give local nodes the tested line.
+    /// Returns the settings with which local nodes use the tested line.
     fn line_of(&self, arguments: &[&str]) -> Vec<String> {
         let Some(line) = line() else {
             return Vec::new();
@@ -202,7 +202,8 @@ impl Lab {
         store::find(&self.path().join("results"), "latest").expect("a run")
     }
 
-    /// Returns how often the newest run's journal has `event`, for any trial or for one.
+    /// Returns how often the event `event` is in the newest run's journal, for any trial or for
+    /// one.
     pub fn journaled(&self, event: &str, trial: Option<usize>) -> usize {
         let journal = self.run().journal;
         let fits = journal
@@ -212,10 +213,10 @@ impl Lab {
     }
 }
 
-/// Output of the program, and its exit.
+/// Output of the program, and its exit code.
 #[derive(Debug)]
 pub struct Said {
-    /// Exit code; `None` if a signal ended it.
+    /// Exit code. `None` if a signal ended the program.
     pub code: Option<i32>,
     /// Standard output: data.
     pub stdout: String,
@@ -290,7 +291,8 @@ impl std::fmt::Display for Said {
     }
 }
 
-/// A running program. It is killed when dropped, so that a failing test leaves nothing.
+/// A running program. It is killed when this value is dropped, so that a failing test leaves
+/// nothing.
 pub struct Started {
     child: Child,
     stderr: BufReader<std::process::ChildStderr>,

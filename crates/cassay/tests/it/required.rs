@@ -14,7 +14,8 @@ window: {warmup: 0s, measure: 1s}
 require: {p99_ms: 0.001, error_rate: 0, untold: miss}
 ";
 
-/// A busy machine makes a trial invalid, and requirements do not apply to it.
+/// Returns true if a requirement was missed. On a busy machine, a trial may be invalid, and
+/// requirements do not apply to it.
 fn was_missed(code: Option<i32>) -> bool {
     assert!(matches!(code, Some(3 | 4)), "{code:?}");
     code == Some(4)

@@ -1,4 +1,4 @@
-//! Tests the shipped studies: each can be planned at each of its scales, and runs to its end.
+//! Tests the shipped studies. Each can be planned at each of its scales, and runs to its end.
 
 use crate::program::Lab;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A stand-in for the endpoint of a secure connect bundle, as Astra documents it: a metadata
+//! A replacement for the endpoint of a secure connect bundle, as Astra documents it: a metadata
 //! service, and a proxy that selects nodes by TLS SNI. No test reaches Astra itself.
 
 use crate::engine::null;
@@ -20,7 +20,8 @@ question: Is a database behind a proxy reached by its bundle?
 target: {attach: {secure_connect_bundle: scb.zip}}
 ";
 
-/// Forwards connections to the server that TLS named; returns its address, and the requested names.
+/// Forwards connections to the server that TLS named. Returns the address of the proxy, and the
+/// requested names.
 fn sni_proxy(
     config: Arc<ServerConfig>,
     servers: Vec<(String, SocketAddr)>,

@@ -1,5 +1,5 @@
-//! Tests machines that are reached by `ssh`: the program is copied there, runs there and leaves no
-//! process. A machine that cannot be reached is reported in a sentence, with a hint.
+//! Tests machines that are reached by `ssh`. The program is copied there, runs there and leaves no
+//! process. If a machine cannot be reached, a sentence reports this, with a hint.
 
 mod attached;
 mod clients;
@@ -107,7 +107,7 @@ fn a_program_that_is_installed_is_used_if_it_is_ours() {
     assert!(!machines.cache("db1").exists(), "nothing was put there");
     fs::remove_file(machines.folder("db1").join("bin/cassay")).unwrap();
     machines.install("db1", "cassay", "echo another one");
-    // A named folder contains everything that is written there.
+    // If the user names a folder, everything that cassay writes on the machine is in it.
     let folder = machines.home("db1").join("of-cassay");
     let named = folder.to_str().unwrap();
     machines.show(&["--target", "ssh:db1", "--folder", named]).ended_with(0);
@@ -286,7 +286,8 @@ fn output_of_start_files_and_banners_is_skipped_up_to_a_limit() {
         machines.show(&["--target", "ssh:db1"])
     };
     says("head -c 60000 /dev/zero | tr '\\0' x; echo").ended_with(0);
-    // A pipe holds 64 KiB: a reader that does not read stderr meanwhile would wait forever.
+    // The capacity of a pipe is 64 KiB, so a reader that does not read stderr meanwhile would wait
+    // forever.
     says("head -c 1000000 /dev/zero | tr '\\0' x >&2").ended_with(0);
     let said = says("head -c 100000 /dev/zero | tr '\\0' x").ended_with(1);
     said.says(&["startup files", "more than 64 KiB", "[ -t 1 ]"]);
@@ -384,7 +385,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     machines.wait_until_left("db1");
 }
 
-/// Returns a file of machines, each with a folder in its home.
+/// Writes a file of machines, each with a folder in its home.
 fn file_of(machines: &Machines, names: &[&str]) {
     let mut text = "machines:\n".to_owned();
     for name in names {
@@ -399,7 +400,8 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     needs_sshd!();
     let machines = Machines::with(&TestMachine::new("db1"));
     file_of(&machines, &["db1"]);
-    // Leftovers of a cluster whose agent has ended, and files of other programs.
+    // The folder contains leftovers of a cluster whose agent has ended, and files of other
+    // programs.
     machines.write("db1", "nodes/1a2b-3c/agents/host1/agent.log", b"");
     machines.write("db1", "nodes/1a2b-3c/host1/node1/data/x", b"x");
     machines.write("db1", "nodes/notes.txt", b"mine");

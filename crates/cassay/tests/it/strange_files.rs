@@ -12,7 +12,7 @@ const GOLDEN: &str = concat!(
     "/../store/golden/format-1/first-look"
 );
 
-/// An object at a path that should be a file, and the way to create it.
+/// An object that exists where a file is expected: its name, and the function that creates it.
 type Stranger = (&'static str, fn(&Path));
 
 const STRANGERS: [Stranger; 3] = [
@@ -52,7 +52,7 @@ fn study(target: &str, workload: &str, procedure: &str) -> String {
     )
 }
 
-/// A file, a study in the same folder, and commands that read the file.
+/// A file, a study in the same folder, and the commands that read the file.
 struct Case {
     file: &'static str,
     study: Option<String>,

@@ -1,7 +1,7 @@
-//! Tests the engine with TLS. Counts are the same, a server without a valid certificate is refused,
-//! and a server that requires a client certificate gets one.
+//! Tests the engine with TLS. Counts are the same as without TLS. A server without a valid
+//! certificate is refused, and a server that requires a client certificate gets one.
 //!
-//! The null target has no TLS; a proxy in this process adds it, with a certificate made for the
+//! The null target has no TLS. A proxy in this process adds it, with a certificate made for the
 //! test.
 
 use crate::cassandra::authentication::assert_in_no_file;
@@ -26,7 +26,7 @@ question: Does a server that wants a certificate get one?
 target: {attach: {contact_points: ['NODE'], tls: {ca: ca.pem, cert: me.pem, key: me.key}}}
 ";
 
-/// A few seconds of load by two clients: the rest of a study, without the target.
+/// The rest of a study, without the target: a few seconds of load by two clients.
 pub const BRIEFLY: &str = "\
 workload: {use: standard1, mix: {write: 1}}
 client: {workers: 1, machines: [here, here]}
@@ -108,7 +108,8 @@ fn push(to: &mut TcpStream, mut bytes: &[u8]) {
     }
 }
 
-/// Returns a server's configuration, and the store of a client that trusts it.
+/// Returns the configuration of a server, and the certificate store of a client that trusts this
+/// server.
 fn identity() -> (Arc<ServerConfig>, RootCertStore) {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let certificate: CertificateDer<'static> = made.cert.der().clone();
@@ -180,7 +181,7 @@ fn encrypted_operations_are_counted_like_plain_ones() {
     assert_eq!(server.counts().executes(), 20_000);
 }
 
-/// Only the error of the CQL port used to contain advice.
+/// In earlier versions, only the error of the CQL port contained advice.
 #[test]
 fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
     let server = null(NullSpec::default());

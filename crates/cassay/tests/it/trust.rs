@@ -20,7 +20,7 @@ fn settings_that_need_trust_are_listed_before_the_start() {
     }
     assert!(!lab.path().join("results").exists());
     lab.cassay(&["plan", "study.yaml", "--trust"]).ended_with(0);
-    // The user names another target.
+    // On the command line, the user names another target than the study.
     let null = ["plan", "study.yaml", "--target", "null"];
     lab.cassay(&null).ended_with(0);
 }
@@ -74,8 +74,8 @@ fn words_of_a_study_do_not_command_the_terminal() {
     assert!(plan.stdout.contains(r"a\u{1b}]0;owned\u{7}"), "{plan}");
 }
 
-/// Cassandra ends a comment at a carriage return, many programs only at a line feed. Such a text
-/// could hide a statement from the checks.
+/// Cassandra ends a comment at a carriage return, but many programs end it only at a line feed.
+/// Such a text could hide a statement from the checks.
 #[test]
 fn a_comment_with_two_possible_ends_is_always_refused() {
     let lab = Lab::with(&SMALL.replace("{use: kv", "{file: w.yaml"));

@@ -1,9 +1,9 @@
-//! Makes inputs that repeat a small part many times: valid text that could make a reader use all
-//! memory or time.
+//! Makes inputs that repeat a small part many times. Such inputs are valid texts that could make a
+//! reader use all memory or time.
 //!
 //! Every text is amplified in the same ways, regardless of its language. Each part is repeated up
-//! to a size (unchanged, or with another number each time), nested, or made longer, and each number
-//! is replaced by a large one.
+//! to a size (unchanged, or with another number each time), nested, or made longer. Each number is
+//! replaced by a large one.
 
 use crate::mutator::Mutator;
 
@@ -74,7 +74,7 @@ fn line(dice: &mut Mutator, text: &str) -> Part {
     part(dice, text, |c| c == '\n', "\n")
 }
 
-/// Returns an item of a list on one line.
+/// Makes the part of a text an item of a list on one line.
 fn item(dice: &mut Mutator, text: &str) -> Part {
     part(
         dice,
@@ -88,8 +88,8 @@ fn word(dice: &mut Mutator, text: &str) -> Part {
     part(dice, text, |c| !c.is_alphanumeric(), "")
 }
 
-/// Repeats a part of the text until the whole text has about `bytes`. If `numbered`, the first word
-/// of each copy has its own number, so that no two are the same.
+/// Repeats a part of the text until the whole text has about `bytes` bytes. If `numbered`, the
+/// first word of each copy gets its own number, so that all copies are different.
 fn repeated(text: &str, part: &Part, bytes: usize, numbered: bool) -> String {
     let once = &text[part.range.clone()];
     let count = bytes / (once.len() + part.between.len()).max(1);

@@ -1,4 +1,5 @@
-//! The inputs to mutate, with the reader of each kind, as the program uses it.
+//! The inputs to mutate, with the reader of each kind of input. The reader is the one that the
+//! program uses.
 
 mod frames;
 
@@ -150,7 +151,8 @@ figures: [{place: table 1, what: w, in_flight: 200, ops_per_s: 1000, p50_ms: 1, 
     texts
 }
 
-/// Two positions with four floats each: one value of 1.0, and no value.
+/// Returns overviews with two positions of four floats each. One position has the value 1.0, and
+/// the other has no value.
 fn overviews() -> Texts {
     texts_of(&[
         r#"{"format":1,"width_s":1.0,"kinds":[{"kind":"read","figures":{
@@ -349,7 +351,7 @@ fn read_easy_words(bytes: &[u8]) {
     read::imported(Tool::Easy, &String::from_utf8_lossy(bytes), "");
 }
 
-/// Returns a machine in the format of each source.
+/// Returns the description of a machine in the format of each source.
 fn machines() -> Texts {
     let shape = Shape::regular(Counts(2, 1, 2, 2, 2), Numbering::Block, 8);
     let mut archive = tar::Builder::new(Vec::new());
@@ -381,7 +383,7 @@ fn read_machine(bytes: &[u8]) {
     }
 }
 
-/// Returns files that carry out a placement, as users have them.
+/// Returns files that apply a placement, as users have them.
 fn placements() -> Texts {
     texts_of(&[
         "<domain><vcpu placement='static' cpuset='0-3'>4</vcpu><cputune><vcpupin vcpu='0' \

@@ -1,5 +1,5 @@
 //! Maps kinds of external files to inputs. Every kind of file that the program opens
-//! (`foreign::FileKind`) has its readers here: a new kind does not compile without them.
+//! (`foreign::FileKind`) has its readers here, so a new kind does not compile without them.
 
 use crate::corpus::{self, InputKind, Texts};
 use base64::Engine;
@@ -13,7 +13,8 @@ use std::path::Path;
 pub enum Tried {
     /// Tested by the inputs with these names.
     As(&'static [&'static str]),
-    /// Not tested: the program handles only their bytes, or no other program can write them.
+    /// Not tested, because the program handles only the bytes of such a file, or no other program
+    /// can write it.
     Not(&'static str),
 }
 

@@ -96,8 +96,8 @@ impl Mutator {
         }
     }
 
-    /// Returns a range of up to a line's length, sometimes everything up to the end, as after a
-    /// torn write.
+    /// Returns a range of up to a line's length. Sometimes the range extends to the end of the
+    /// text, as after a torn write.
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let from = self.below(length);
         let most = if self.below(8) == 0 { length } else { 60 };

@@ -6,10 +6,10 @@ use std::path::Path;
 use versions::Release;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 
-/// Placeholder for a revision, in a file with one command for all revisions.
+/// Placeholder for the revision, in a file with one command for all revisions.
 const REVISION: &str = "{revision}";
 
-/// A build: the partial study that selects it.
+/// A build, described by the partial study that selects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
     /// Name of the build.

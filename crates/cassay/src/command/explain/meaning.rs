@@ -1,4 +1,4 @@
-//! One meaning of a name, and its output.
+//! One meaning of a name, and the formats in which it is printed.
 
 use crate::terminal;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ measure::word_enum! {
         Rule = "rule",
         /// A resource that may limit a load.
         Limit = "resource",
-        /// Result of a command.
+        /// An exit code of a command.
         Exit = "exit code",
         /// A kind of fault.
         Fault = "fault",

@@ -7,13 +7,13 @@ use super::meaning::{About, Meaning};
 use analysis::limits::LimitKind;
 use store::record::{rule_names, rule_title};
 
-/// The page that defines the numbers.
+/// The page that defines the numbers in reports.
 const NUMBERS: &str = include_str!("../../../../../docs/measurement.md");
 
-/// The vocabulary of the developers.
+/// The page with the vocabulary of the developers.
 const VOCABULARY: &str = include_str!("../../../../../AGENTS.md");
 
-/// The glossary for users.
+/// The page with the glossary for users.
 const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
 
 /// Page that contains the full explanation.
@@ -150,7 +150,7 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     (!cells[0].starts_with("---")).then_some(cells)
 }
 
-/// Returns the name between backticks.
+/// Returns the name between the backticks of a cell.
 fn ticked(cell: &str) -> Option<&str> {
     let name = cell.strip_prefix('`')?.strip_suffix('`')?;
     (!name.contains('`')).then_some(name)

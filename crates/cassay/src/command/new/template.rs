@@ -4,7 +4,7 @@ use super::compare;
 use super::template_target::TargetChoice;
 use std::collections::BTreeMap;
 
-/// A study with gaps.
+/// A study whose text has gaps.
 #[derive(Debug)]
 pub struct Template {
     /// Name of the template and of the study.
@@ -12,7 +12,7 @@ pub struct Template {
     /// The question that the study answers.
     pub what: &'static str,
     /// Text of the study. `<key>` represents the answer to the question about that key. A line that
-    /// begins with `null|`, `local|`, `attach|` or several of these is only for these targets.
+    /// begins with `null|`, `local|`, `attach|` or several of these is only used for these targets.
     pub text: &'static str,
     /// Questions in addition to the question about the target.
     pub questions: &'static [Question],
@@ -47,9 +47,9 @@ impl Template {
 pub struct Question {
     /// Key of the study that the answer sets.
     pub key: &'static str,
-    /// Text of the question; empty if it depends on the target.
+    /// Text of the question. Empty if the text depends on the target.
     asks: &'static str,
-    /// Default answer; empty if it depends on earlier answers.
+    /// Default answer. Empty if the default depends on earlier answers.
     default: &'static str,
 }
 

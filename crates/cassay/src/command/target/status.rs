@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub struct ClusterStatus {
     /// Id of the cluster, or the contact point of an attached cluster.
     id: String,
-    /// True if the cluster outlives its command; always true for an attached cluster.
+    /// True if the cluster outlives its command. Always true for an attached cluster.
     keep: bool,
     /// Folder of a local cluster on this machine.
     folder: Option<PathBuf>,
@@ -129,7 +129,7 @@ fn text(cluster: &ClusterStatus) -> String {
     title + &login.unwrap_or_default() + &table(cluster) + &more
 }
 
-/// Maximum number of ownership columns: a line has room for a few.
+/// Maximum number of ownership columns, because a line has room for only a few.
 const OWNERS_MAX: usize = 4;
 
 /// Keyspaces with the same distribution over the nodes, and the share of each node.
@@ -175,7 +175,8 @@ fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
 
 fn table(cluster: &ClusterStatus) -> String {
     let overview = &cluster.overview;
-    // Without a keyspace whose copies can be counted, a node owns its primary ranges.
+    // If no keyspace has copies that can be counted, the column shows the primary ranges of each
+    // node.
     let owned: Vec<Owners<'_>> = if overview.owned.is_empty() {
         vec![(Vec::new(), &overview.primary)]
     } else {

@@ -38,7 +38,7 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
     Ok(tell(&program, Some(&prepared), common))
 }
 
-/// Returns the file's program, and the target's answers.
+/// Returns the program of the file, and the target's answers to its statements.
 fn prepared(
     args: &CheckArgs,
     name: &str,

@@ -67,7 +67,7 @@ impl<'a> Theirs<'a> {
         theirs
     }
 
-    /// The folder of the node.
+    /// Returns the folder of the node.
     fn folder(&self) -> PathBuf {
         let clusters = fs::read_dir(self.lab.clusters()).unwrap();
         let mut folders = clusters.flatten().map(|entry| entry.path().join("node1"));

@@ -26,11 +26,11 @@ window: {warmup: 0s, measure: 4s}
 verify: {reads: all, sample: 100}
 ";
 
-/// Rows larger than a segment of protocol version 5.
+/// A workload with rows that are larger than a segment of protocol version 5.
 const LARGE: &str = "kv, params: {value_size: fixed(300000)}";
 const FEW: &[(&str, &str)] = &[("ROWS", "50"), ("RATE", "10")];
 
-/// Starts nodes with their own settings.
+/// Starts nodes with settings of `cassandra.yaml`.
 fn nodes(lab: &Lab, count: usize, yaml: &[(&str, serde_json::Value)]) -> Cluster {
     let mut spec = patient(count);
     spec.yaml
@@ -38,7 +38,7 @@ fn nodes(lab: &Lab, count: usize, yaml: &[(&str, serde_json::Value)]) -> Cluster
     cluster::start(&Target::Local(spec), &dirs(lab), &mut |_| ()).expect("nodes")
 }
 
-/// Starts a forwarder on a free port. Returns its address, and the number of forwarded bytes.
+/// Starts a forwarder on a free port. Returns its address, and a counter of the forwarded bytes.
 fn forwarder(to: SocketAddr) -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address");

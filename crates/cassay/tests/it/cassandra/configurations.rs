@@ -11,7 +11,7 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
 }
 
-/// Returns a node with as small a heap as the others of the lab.
+/// Returns a node with a heap as small as that of the lab's other nodes.
 fn periodic() -> LocalSpec {
     LocalSpec {
         yaml: map(json!({"commitlog_sync": "periodic", "commitlog_sync_period": "5s"})),
@@ -112,7 +112,7 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
         error.starts_with("a restart cannot change num_tokens"),
         "{error}"
     );
-    // A setting that was not requested is not in effect.
+    // A setting that the study did not request is not in effect.
     other = to.clone();
     other.yaml.insert("role_manager".into(), json!("never.heard.of.It"));
     let error = format!(
@@ -176,8 +176,8 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     super::assert_nothing_is_left(&lab);
 }
 
-/// Guardrails apply only to ordinary users. The load is an ordinary user only if nodes require a
-/// password, and only then is a guardrail reported as in effect.
+/// Guardrails apply only to ordinary users. The load runs as an ordinary user only if nodes require
+/// a password. Only then does cassay report a guardrail as in effect.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_guardrail_binds_the_load_of_nodes_that_ask_for_a_password() {
@@ -219,8 +219,8 @@ fn a_guardrail_binds_the_load_of_nodes_that_ask_for_a_password() {
 mod long {
     use super::*;
 
-    /// Settings for the position of a node and for access to it. cassay writes these, or another
-    /// value would prevent the node from starting.
+    /// Settings for the position of a node and for access to it. cassay writes these settings
+    /// itself, or another value would prevent the node from starting.
     const OF_THE_NODE: [&str; 22] = [
         "address",
         "allocate_tokens",
@@ -257,8 +257,8 @@ mod long {
         }
     }
 
-    /// Configures a node with exactly the values that it shows. All of them must be reported as in
-    /// effect, in any notation of the server.
+    /// Configures a node with exactly the values that it shows. cassay must report all of them as
+    /// in effect, in any notation of the server.
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
     fn a_node_that_is_asked_for_all_that_it_shows_has_it_in_effect() {

@@ -6,8 +6,9 @@ use crate::program::{Lab, command};
 use serde_json::Value;
 use std::process::{Child, Stdio};
 
-/// Two equal sides on one node, until the primary comparison is answered. The node is kept and
-/// warm. While its JVM compiles, blocks vary so much that no study could detect a difference.
+/// A study of two equal sides on one node, which runs until the primary comparison is answered. The
+/// node is kept and warm. While its JVM compiles, blocks vary so much that no study could detect a
+/// difference.
 const EQUAL: &str = "\
 study: equal
 question: Are equal sides called different?
@@ -37,7 +38,7 @@ window: {warmup: 0s, measure: 100s}
 verify: {reads: none, sample: 0}
 ";
 
-/// A null target compared with one that is a tenth slower.
+/// A study that compares a null target with one that is a tenth slower.
 const PLANTED: &str = "\
 study: planted
 question: Is the slow one found?
@@ -92,7 +93,7 @@ fn warm(lab: &Lab) -> Kept<'_> {
     kept
 }
 
-/// Returns verdict and ratio of the primary comparison of each study.
+/// Returns the verdict and the ratio of the primary comparison of each study.
 fn compared(
     lab: &Lab,
     more: &[&str],

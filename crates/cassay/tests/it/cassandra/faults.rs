@@ -35,7 +35,7 @@ fn assert_answered(lab: &Lab, fault: &FaultRecord) {
     assert!(answered, "{fault:#?}\n{within:#?}");
 }
 
-/// Runs the study with some faults, and returns their records.
+/// Runs the study with some faults. Returns the result of the trial, and the records of the faults.
 pub(super) fn run(lab: &Lab) -> (Value, Vec<FaultRecord>) {
     let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(lab);
     assert_nothing_is_left(lab);

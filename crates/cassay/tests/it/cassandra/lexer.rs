@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 use versions::{LINES, Release};
 
-/// Texts for each lexer.
+/// Number of texts for each lexer.
 const TEXTS_COUNT: usize = 6_000;
 
 /// Read-only pieces of statements, and everything that begins or ends a comment, a name or a text.
@@ -137,7 +137,7 @@ fn ours(text: &str) -> Option<Vec<usize>> {
     Some(tokens.flat_map(|token| units(token.at)..units(token.end)).collect())
 }
 
-/// Returns true if cassay refuses a text on purpose that the server accepts.
+/// Returns true if cassay deliberately refuses a text that the server accepts.
 fn is_refused_on_purpose(text: &str) -> bool {
     let fault = tokens(text).expect_err("it is refused");
     fault.message.contains("for other programs") || fault.message.contains("some programs")

@@ -114,7 +114,7 @@ fn a_kept_cluster_is_placed_and_impossible_plans_are_refused() {
     );
 }
 
-/// One node on a core, then on two.
+/// A study that places one node first on one core, then on two cores.
 const SCALE_UP: &str = "\
 study: scale
 question: What does a second core bring?

@@ -1,5 +1,5 @@
-//! Tests the readings of a working node. A local node is read by MBean and by its GC log, an
-//! attached node by the agent's port and password, or by CQL alone if it has no agent.
+//! Tests the readings of a working node. A local node is read by MBean and by its GC log. An
+//! attached node is read by the agent's port and password, or by CQL alone if it has no agent.
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_line_since};
@@ -14,7 +14,7 @@ use target_spec::{Allow, AttachSpec, Capability, JolokiaAccess, SecretSource, Ta
 /// Number of rows that are written and read one by one while the probes run.
 const ROWS: u64 = 2000;
 
-/// Returns every probe of a node, five readings a second.
+/// Returns the specification of every probe of a node, with five readings a second.
 fn every_probe() -> ProbeSpec {
     let period = Some(Duration::from_millis(200));
     ProbeSpec {
@@ -41,7 +41,7 @@ type Series = Vec<(u64, f64)>;
 fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
     let mut seen: Vec<Reading> = Vec::new();
-    // Waits for new readings: earlier readings may still be queued.
+    // Waits for new readings, because earlier readings may still be queued.
     let mut await_looks = |count: usize| {
         let from_ns = clock::now_ns();
         let looks = |seen: &[Reading]| {
@@ -99,9 +99,9 @@ fn last(series: &BTreeMap<String, Series>, name: &str) -> f64 {
     values.last().expect("a series without values").1
 }
 
-/// Checks that every row is counted once. The limits are not exact: a rate covers the time between
-/// two readings, which is less exact on a busy machine. `more` is the number of operations that the
-/// server may do for itself.
+/// Checks that every row is counted once. The limits are not exact, because a rate covers the time
+/// between two readings, and this time is less exact on a busy machine. `more` is the number of
+/// operations that the server itself may perform.
 #[track_caller]
 fn assert_counted(series: &BTreeMap<String, Series>, name: &str, more: u64) {
     let count = counted(series, name);
@@ -244,7 +244,7 @@ fn with_a_wrong_password_it_says_so(attach: &AttachSpec, password: &std::path::P
     assert!(!shown.contains("not-the-password"), "{shown}");
 }
 
-/// From 6.0 on, metrics are also tables: they give the same series.
+/// From 6.0 on, metrics are also tables, which return the same series.
 fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     attach: &AttachSpec,
     by_mbeans: &BTreeMap<String, Series>,
@@ -298,7 +298,8 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         "commit_log.waiting_on",
     ];
     let is_elsewhere = |name: &&String| others.iter().any(|other| name.starts_with(other));
-    // A statistic of requests exists only with requests, and the server itself sometimes scans.
+    // A statistic of requests exists only after a request of its kind, and the server itself
+    // sometimes scans.
     let is_idle = |name: &&String| {
         let kind = name.strip_suffix(".mean").or(name.strip_suffix(".p99"));
         let rate = kind.map(|kind| format!("{kind}.ops/s"));

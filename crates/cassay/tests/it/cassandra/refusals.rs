@@ -1,4 +1,4 @@
-//! Tests that impossible runs are refused before anything starts, with the reason and a hint.
+//! Tests that cassay refuses impossible runs before anything starts, with the reason and a hint.
 
 use super::{assert_nothing_is_left, dirs, script, small};
 use crate::program::Lab;

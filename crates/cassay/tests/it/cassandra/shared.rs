@@ -50,8 +50,8 @@ load: write
     USERS.replace("KEYSPACE", keyspace)
 }
 
-/// Nodes that several tests use in sequence. They are never dropped: the kernel ends them with the
-/// last thread of this process.
+/// Nodes that several tests use in sequence. They are never dropped, because the kernel ends them
+/// with the last thread of this process.
 pub struct Shared(Mutex<Cluster>);
 
 impl Shared {
@@ -73,7 +73,8 @@ impl Shared {
     }
 
     /// Returns the CQL addresses of the nodes. Asserts that every node is alive and in the ring,
-    /// and that they agree on the schema. Otherwise a test would fail because of an earlier one.
+    /// and that the nodes agree on the schema. Otherwise a test would fail because of an earlier
+    /// test.
     pub fn whole(&self) -> Vec<SocketAddr> {
         let cluster = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let died = cluster.died(&[]);

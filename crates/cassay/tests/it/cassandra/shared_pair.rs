@@ -166,8 +166,8 @@ fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
     refused.says(&["`tls: {cert: FILE, key: FILE}` of `target.attach`"]);
 }
 
-/// Tests a stand-in of Astra's proxy and metadata service before real nodes. Each node is requested
-/// by its id, and the addresses that the nodes report are unreachable.
+/// Tests a replacement for Astra's proxy and metadata service, in front of real nodes. The client
+/// requests each node by its id, and the addresses that the nodes report are unreachable.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn real_nodes_behind_a_proxy_that_routes_by_id_are_measured() {

@@ -14,7 +14,7 @@ use target_spec::{Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
 
 const ROWS_COUNT: i32 = 2000;
 
-/// Rows per statement, far below the server's limit of 16 MiB for a frame.
+/// Number of rows per statement. A statement is far below the server's limit of 16 MiB for a frame.
 const BATCH_ROWS: i32 = 100;
 
 const SETTLE_LIMIT: Duration = crate::program::HANG_LIMIT;
@@ -247,8 +247,8 @@ window: {warmup: 0s, measure: 1s}
 verify: {reads: none, sample: 0}
 ";
 
-/// An attached cluster compacts again after a restore there is killed, and keeps no snapshot of the
-/// restore.
+/// Tests that an attached cluster compacts again after a restore on it is killed, and that it keeps
+/// no snapshot of the restore.
 fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Cluster) {
     let text = agent::settings(&lab.clusters());
     lab.write("password", &agent::setting_value(&text, "password"));
@@ -290,8 +290,8 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
     ours.session().unwrap().execute_schema("DROP KEYSPACE keyspace1").unwrap();
 }
 
-/// Returns the folders of a keyspace's snapshots that restores of an attached cluster have taken,
-/// on each node.
+/// Returns the folders of the snapshots that restores of an attached cluster have taken of a
+/// keyspace, on each node.
 fn snapshots_below(folder: &Path, keyspace: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.map(|entry| entry.path()).filter(|path| path.is_dir());

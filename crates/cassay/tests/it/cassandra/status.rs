@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use target_spec::{Authentication, LocalSpec};
 
-/// Rounding error of a share. The server adds floats rounded to six digits, one for each token
-/// range of a node: 16 tokens of its own, and those of two other nodes.
+/// Rounding error of a share. The server adds floats that are rounded to six digits, one for each
+/// token range of a node. These are the ranges of the node's own 16 tokens, and of the tokens of
+/// two other nodes.
 const ROUNDING: f64 = 48.0 * 1e-6;
 
-/// Three nodes in two racks: the only node of a rack has more than the others.
+/// Keyspaces on three nodes in two racks. The only node of a rack has more data than the others.
 const KEYSPACES: [(&str, &str); 4] = [
     (
         "simple1",
@@ -72,7 +73,7 @@ fn states_and_owned_shares_are_the_servers_own() {
     let _kept = Kept(&lab);
     let spec = LocalSpec {
         racks: ["r1", "r1", "r2"].map(str::to_owned).to_vec(),
-        // A cluster with a password accepts its owner even when a node is down.
+        // In a cluster with a password, the owner can log in even when a node is down.
         authentication: Authentication::Password,
         ..small(3)
     };

@@ -1,5 +1,5 @@
-//! Tests that a snapshot leaves its cluster, outlives it, and becomes the data of another one: the
-//! same rows and SSTables, by the exported fingerprint.
+//! Tests that a snapshot leaves its cluster, outlives it, and becomes the data of another cluster.
+//! The exported fingerprint shows that rows and SSTables are the same.
 
 use super::{Kept, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, is_line_since};
@@ -10,14 +10,14 @@ use std::path::Path;
 
 const ROWS_COUNT: i32 = 600;
 
-/// Rows per statement, far below the server's limit of 16 MiB for a frame.
+/// Number of rows per statement. A statement is far below the server's limit of 16 MiB for a frame.
 const BATCH_ROWS: i32 = 100;
 
 fn open(lab: &Lab) -> Cluster {
     kept_cluster::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
 }
 
-/// Writes rows to two SSTables on each node, each row to one of them.
+/// Writes rows to two SSTables on each node. Each row is in one of them.
 fn load(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();
     for statement in [

@@ -52,7 +52,8 @@ fn a_node_upgrade_under_load_loses_no_acknowledged_write() {
     assert_upgrades(&upgraded(", nodes: [2]", 110), &said);
 }
 
-/// Runs a study with an upgrade. Fails if the evidence lacks words, or if data was lost.
+/// Runs a study with an upgrade. Fails if the evidence lacks one of these words, or if data was
+/// lost.
 fn assert_upgrades(study: &str, said: &[&str]) {
     let lab = Lab::with(study);
     let (trial, faults) = run(&lab);
@@ -126,8 +127,8 @@ mod long {
         assert_upgrades(&upgraded("", 130), &said);
     }
 
-    /// Returns a study with three nodes of the line before the tested one. The first is upgraded,
-    /// watched for some seconds, and rolled back.
+    /// Returns a study with three nodes of the line before the tested one. The first node is
+    /// upgraded, observed for some seconds, and rolled back.
     pub(super) fn canary() -> String {
         let [from, to] = lines().map(|line| line.name);
         format!(
@@ -162,7 +163,7 @@ faults:
         let [before, after] = lines();
         let (from, to) = (before.pinned, after.pinned);
         let compared = match before.name {
-            // This version has no table of compared settings.
+            // 4.0 has no table with the settings that are compared.
             "4.0" => "but no other node shows that",
             _ => "node2 and node3 compared",
         };

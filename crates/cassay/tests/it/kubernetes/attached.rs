@@ -1,4 +1,4 @@
-//! Tests an attached cluster in Kubernetes: loaded, broken and healed.
+//! Tests an attached cluster in Kubernetes. The cluster is loaded, broken and healed.
 
 use super::theirs::Theirs;
 use super::{Field, STUDY, assert_gone_in_time, kubectl, left, texts};
@@ -136,7 +136,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
         "{seen:?}"
     );
     for trial in findings["trials"].as_array().expect("trials") {
-        // Every row that was read back exists.
+        // The check of rows must not fail, because every row that was read back exists.
         assert_ne!(rule(trial, "V14")["result"], "fail", "{trial:#}");
         // A new address of a node is not a change of its configuration.
         let environment = rule(trial, "V11").to_string();

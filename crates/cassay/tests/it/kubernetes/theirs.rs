@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use target_spec::Secret;
 
-/// Start script of each container: it writes the node's configuration, serves a metric, and becomes
+/// Start script of each container. It writes the node's configuration, serves a metric, and becomes
 /// the node. The nodes find each other in a shared folder instead of by name.
 const START: &str = r#"
 mkdir -p /data/conf /data/tmp
@@ -73,7 +73,7 @@ httpd -p 9000 -h /tmp/www
 exec java "$@" -cp '/jars/*' org.apache.cassandra.service.CassandraDaemon
 "#;
 
-/// The cluster, which exists while this value is held.
+/// The cluster, which exists until this value is dropped.
 pub struct Theirs {
     password: String,
     lab: Lab,
@@ -203,8 +203,8 @@ impl Theirs {
         opened.expect("a session")
     }
 
-    /// Asserts that the password is in no file of a lab, in no output of a command, and in no
-    /// object but its secret.
+    /// Asserts that the password is not in a file of a lab, not in the output of a command, and in
+    /// no object except its secret.
     #[track_caller]
     pub fn assert_untold(&self, lab: &Lab, said: &Said) {
         let kinds = "pods,jobs,configmaps,networkpolicies,statefulsets,events";

@@ -105,8 +105,8 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     assert!(report.contains("anytime-valid"), "{report}");
 }
 
-/// Two equal null targets. In half of the studies the machine limits them, in the other half a
-/// stated latency.
+/// A study of two equal null targets. In half of the studies, the machine limits them. In the other
+/// half, a stated latency does.
 const EQUAL: &str = "\
 study: equal
 question: Are equal targets called different?
@@ -146,7 +146,7 @@ fn audit_of_forty_real_studies_of_equal_targets() {
     assert!(different <= 4, "{verdicts:?}");
 }
 
-/// Returns the finished trials, each as often as it finished, and their results.
+/// Returns the finished trials, each as often as it finished, and the results of the study.
 fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     let run = lab.run();
     let ended = |trial: &&store::record::TrialRecord| {
@@ -213,8 +213,8 @@ repeat: {blocks: 5}
 window: {warmup: 1s, measure: 2s}
 ";
 
-/// In a real matrix on the null target, an existing interaction is named first, with its size; a
-/// missing one is not named.
+/// In a real matrix on the null target, an existing interaction is named first, with its size. A
+/// missing interaction is not named.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_an_interaction_that_is_planted() {

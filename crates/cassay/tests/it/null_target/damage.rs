@@ -1,7 +1,7 @@
 //! Tests damaged results, full disks and closed readers, through the program.
 //!
-//! The store's own tests show that it detects a thousand kinds of damage. These tests show that
-//! every command reads runs through it.
+//! The store's own tests show that the store detects a thousand kinds of damage. The tests in this
+//! module show that every command reads runs through the store.
 
 use super::{POINT, started_measuring};
 use crate::program::{Lab, Said, command};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// Two trials of a second each.
+/// A study with two trials of a second each.
 const TWO: &str = "\
 study: two
 question: Is it what it was?

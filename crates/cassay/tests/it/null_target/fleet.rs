@@ -1,5 +1,5 @@
-//! Tests a load that several clients share: together they do the same as one client, and failures
-//! of one are reported.
+//! Tests a load that several clients share. Together they do the same as one client, and failures
+//! of a client are reported.
 
 use super::{POINT, rule};
 use crate::program::{Lab, Said, Started, command, skip, wait_until};
@@ -57,8 +57,8 @@ fn two_clients_do_together_what_one_process_does() {
         ("[{workers: 3}, here]", &["client1", "client2"]),
     ] {
         let together = trial(&lab, machines);
-        // Every operation of the schedule has the same kind, and the server has counted all of
-        // them, including the loaded rows.
+        // The number of operations of each kind follows from the schedule. The server has counted
+        // all of them, including the loaded rows.
         assert_eq!(counts(&together), counts(&alone), "{together:#}");
         assert_eq!(
             together["server"]["writes"],
@@ -82,7 +82,7 @@ fn two_clients_do_together_what_one_process_does() {
     }
 }
 
-/// Returns the lines of a file in the newest run's only trial; empty if it does not exist.
+/// Returns the lines of a file in the newest run's only trial. Empty if the file does not exist.
 pub(crate) fn lines(lab: &Lab, name: &str) -> Vec<Value> {
     let runs = lab.path().join("results/latest/trials");
     let trials = std::fs::read_dir(runs).into_iter().flatten().flatten();
@@ -220,7 +220,7 @@ fn clients_end_with_a_controller_that_is_killed() {
     wait_until_gone(clients);
 }
 
-/// An `ssh` that runs its command on this machine, in a time namespace of its own.
+/// A replacement for `ssh` that runs its command on this machine, in a separate time namespace.
 const ELSEWHEN: &str = "#!/bin/sh\nfor last; do :; done\n\
     exec unshare --time --monotonic 1000 --boottime 1000 --fork --kill-child sh -c \"$last\"\n";
 

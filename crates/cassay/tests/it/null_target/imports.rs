@@ -145,7 +145,7 @@ fn means_of_percentiles_of_several_clients_are_printed() {
         let rest = line.split_once(": ").expect("a figure").1.trim();
         rest.split(' ').next().expect("a figure").parse().expect("a number")
     };
-    // Figures that scripts look for occur once, and cover all operations.
+    // Figures that scripts look for occur only once, and cover all operations.
     assert!(
         figure("Latency 99th percentile") <= figure("Latency max"),
         "{said}"
@@ -231,7 +231,7 @@ fn operations_due_and_never_sent_stand_in_every_output() {
     }
 }
 
-/// A section without operations has no mean: YCSB itself divides by zero there.
+/// A section without operations has no mean. YCSB itself divides by zero there.
 #[test]
 fn sections_without_an_operation_say_nothing_that_is_no_number() {
     let lab = Lab::new();
@@ -261,7 +261,7 @@ fn ycsb_s_exportfile_and_exporter_take_the_lines() {
         .iter()
         .find(|row| row["metric"] == "READ" && row["measurement"] == "Operations");
     assert_eq!(reads.map(|row| &row["value"]), Some(&950.into()));
-    // A path that is not writable loses no results.
+    // If a path is not writable, no results are lost.
     let more = ["exportfile=no/such/folder", "-s"];
     let said = on_null(&lab, &[&words[..], &more].concat()).measured(&lab);
     assert!(said.stdout.contains("[READ], Operations, 950"), "{said}");
@@ -374,7 +374,7 @@ fn a_workload_file_lies_beside_its_study_and_is_kept() {
     );
 }
 
-/// Returns how often the program printed this on stderr.
+/// Returns how often the program printed this text on stderr.
 fn times(said: &Said, text: &str) -> usize {
     said.stderr.matches(text).count()
 }
@@ -419,7 +419,7 @@ fn workload_files_are_checked_and_sampled() {
     );
     let said = lab.cassay(&["workload", "sample", "own.yaml", "--rows", "2"]);
     assert!(said.ended_with(0).stdout.contains("1 write"));
-    // Statements of the load stage alone do not count as a kind of the mix.
+    // Statements that exist only in the load stage do not count as a kind of the mix.
     let twice = OWN.replace("load: write", "load: [write, write]");
     lab.write("own.yaml", &twice);
     let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(0);

@@ -22,8 +22,8 @@ fn run() -> Run {
     finished().0.run()
 }
 
-/// Fields of `findings.json` with their types. `[]` and `{}` stand for each entry, `?` for an
-/// optional null.
+/// Fields of `findings.json` with their types. `[]` and `{}` stand for each entry, and `?` stands
+/// for an optional null.
 const FINDINGS: &[(&str, &str)] = &[
     ("format", "count"),
     ("study", "text"),
@@ -354,7 +354,7 @@ fn a_report_stands_alone_in_one_small_file() {
     assert!(!html.contains("<script src") && !html.contains("<link "));
 }
 
-/// The text outside of `<script>…</script>`.
+/// Returns the text of a page outside of `<script>…</script>`.
 fn without_scripts(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;
@@ -414,7 +414,7 @@ fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
     assert!(said.stdout.contains("1 series, 2 points"), "{said}");
     let report = std::fs::read_to_string(run.report().expect("a report")).unwrap();
     assert!(report.contains("power_watts"));
-    // The run is complete, and the added file is covered by its checksums.
+    // The run is still complete, because the run's checksums cover the added file.
     lab.cassay(&["show", "latest"]).ended_with(0);
     let again = lab.cassay(&["import", "latest", file]).ended_with(1);
     again.says(&["cassay already imported"]);

@@ -12,7 +12,7 @@ target: {null: {}}
 workload: {recorded: {files: [log], speed: 0.25}}
 ";
 
-/// A real node's full query log, with 73 operations in half a second.
+/// A full query log of a real node, with 73 operations in half a second.
 const LOG: &[u8] = include_bytes!("../../../../query_log/fixtures/full-query-log.cq4.gz");
 
 /// Returns a lab with the study and a folder with the log.
@@ -30,15 +30,16 @@ pub(crate) fn lay_log(lab: &Lab) {
     std::fs::write(lab.path().join("log/20261126-13.cq4"), bytes).expect("a log");
 }
 
-/// Returns the operations of each kind that were due in the window, regardless of when they ended.
+/// Returns the numbers of operations of each kind that were due in the window, regardless of when
+/// they ended.
 fn counts(trial: &Value) -> Vec<(String, u64)> {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let due = |kind: &Value| kind["latency_ms"]["count"].as_u64().unwrap_or(0);
     kinds.iter().map(|(name, kind)| (name.clone(), due(kind))).collect()
 }
 
-/// Returns the operations that were due in the window. On a busy machine, the last of them end
-/// after it.
+/// Returns the number of operations that were due in the window. On a busy machine, the last of
+/// them end after the window.
 fn due(trial: &Value) -> u64 {
     trial["all"]["latency_ms"]["count"].as_u64().expect("a count")
 }
@@ -87,7 +88,7 @@ fn any_procedure_keeps_the_shares_of_a_recording() {
     }
 }
 
-/// The logs are read here, and their content is sent to the clients.
+/// The process of the test reads the logs, and sends their content to the clients.
 #[test]
 fn several_clients_offer_a_recording_as_one_does() {
     let in_all = STUDY.replace(", speed: 0.25", ", keyspaces: [shop]")

@@ -1,4 +1,5 @@
-//! Tests options of requests and their counts, from a study to plan and report.
+//! Tests options of requests, and the counts of retries and speculations, from a study to plan and
+//! report.
 
 use crate::program::Lab;
 use measure::KindCount;

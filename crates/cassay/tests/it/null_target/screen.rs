@@ -19,7 +19,7 @@ procedure: {sweep: {threads: [1, 2]}}
 window: {warmup: 0s, measure: 2s}
 ";
 
-/// Two trials that are interrupted before they end.
+/// Setting for two trials that are interrupted before they end.
 const ENDLESS: &str = "window.measure=10m";
 
 /// Escape sequences that take and restore the screen.
@@ -66,7 +66,7 @@ impl Terminal {
         let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             let mut whole = Vec::new();
-            // Reading from a closed terminal fails.
+            // Reading from the terminal fails after the terminal was closed.
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 whole.extend_from_slice(&bytes[..count]);
                 *to.lock().unwrap() = String::from_utf8_lossy(&whole).into_owned();
@@ -89,7 +89,8 @@ impl Terminal {
         self.keyboard.flush().unwrap();
     }
 
-    /// Returns the terminal's content at the end: the messages after the screen was left.
+    /// Returns the content of the terminal at the end. It consists of the messages after the screen
+    /// was left.
     fn end(mut self) -> String {
         self.wait_for("ended with");
         drop(self.keyboard);

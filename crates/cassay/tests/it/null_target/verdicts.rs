@@ -1,4 +1,5 @@
-//! Tests verdicts on targets with planted behaviour: they report what was planted.
+//! Tests verdicts on targets with planted behaviour. The verdicts must report the planted
+//! behaviour.
 
 use super::rule;
 use crate::program::Lab;
@@ -34,7 +35,7 @@ fn a_rate_with_a_count_schedules_exactly_that_many_operations() {
     let findings = lab.cassay(&words).measured(&lab).json();
     let rule = rule(&findings["trials"][0], "V1");
     let detail = rule["detail"].as_str().unwrap();
-    // If other work delayed the client, it was also late.
+    // If other work on the machine delayed the client, the client was also late.
     let is_late_only = !detail.contains("scheduled");
     assert!(
         is_late_only || detail.starts_with("100 % of the 600 scheduled requests"),

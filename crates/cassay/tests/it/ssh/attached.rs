@@ -1,5 +1,5 @@
-//! Tests an attached cluster with its node's machine behind sshd: the null target, which a script
-//! of the machine's user starts and stops.
+//! Tests an attached cluster whose node runs on a machine behind sshd. The node is the null target,
+//! which a script of the machine's user starts and stops.
 
 use super::sshd::{Machines, TestMachine, USER, missing, script};
 use crate::program::{Said, Started, skip, wait_until};
@@ -120,7 +120,7 @@ impl Theirs {
         Identity::read(self.node("pid").trim().parse().ok()?)
     }
 
-    /// The folder of the only trial.
+    /// Returns the folder of the only trial.
     fn trial(&self) -> PathBuf {
         let trials = self.machines.lab.path().join("results/latest/trials");
         let mut all = fs::read_dir(trials).unwrap().flatten();
@@ -427,8 +427,9 @@ fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
     theirs.wait_until_left();
 }
 
-/// Supervisors of the node, as a study names them, with a program that plays the supervisor: it
-/// knows only its own name for the node. `is_up` ends with 0 if the node runs.
+/// Supervisors of the node in the form in which a study names them, each with a program that plays
+/// the supervisor. The program knows only its own name for the node. `is_up` ends with 0 if the
+/// node runs.
 const KEEPERS: [(&str, &str, &str); 2] = [
     (
         "{systemd: 'theirs@{node}'}",

@@ -16,7 +16,7 @@ const SSHD: &str = "/usr/sbin/sshd";
 /// User ID on each machine. No user of this machine has this ID.
 pub const USER: u32 = 61_001;
 
-/// Programs that the remote script runs: the machines have these and no others.
+/// Programs that the remote script runs. The machines have only these programs.
 const TOOLS: [&str; 20] = [
     "sh",
     "head",
@@ -40,7 +40,7 @@ const TOOLS: [&str; 20] = [
     "tr",
 ];
 
-/// Returns why this machine cannot host machines behind sshd; `None` if it can.
+/// Returns the reason why this machine cannot host machines behind sshd. `None` if it can.
 pub fn missing() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("machines behind sshd need root".to_owned());
@@ -116,7 +116,7 @@ impl Machines {
     /// None yet.
     pub fn new() -> Machines {
         let lab = Lab::new();
-        // The machines' users must be able to enter their homes.
+        // The users of the machines must be able to enter their homes, which are below this folder.
         fs::set_permissions(lab.path(), Permissions::from_mode(0o755)).unwrap();
         let near = lab.path().join("near");
         fs::create_dir_all(near.join("bin")).unwrap();
@@ -160,17 +160,17 @@ impl Machines {
         self.home(name).join(".cache/cassay/agents")
     }
 
-    /// Returns a file of the machine that reaches the others.
+    /// Returns a file of the machine from which the others are reached.
     pub fn near(&self, file: &str) -> PathBuf {
         self.lab.path().join("near").join(file)
     }
 
-    /// Installs a program of a machine in its PATH.
+    /// Installs a program on a machine, in the PATH of its user.
     pub fn install(&self, name: &str, file: &str, text: &str) {
         script(&self.folder(name).join("bin").join(file), text);
     }
 
-    /// Writes a file of the user of a machine.
+    /// Writes a file that belongs to the user of a machine.
     pub fn write(&self, name: &str, file: &str, bytes: &[u8]) {
         let path = self.home(name).join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -303,7 +303,8 @@ impl Machines {
             .collect()
     }
 
-    /// Waits until only programs in the cache of cassay are left on a machine.
+    /// Waits until no process runs a program of a machine, except for the programs in cassay's
+    /// cache.
     pub fn wait_until_left(&self, name: &str) {
         wait_until("nothing runs there", || self.running(name).is_empty());
         let mut programs = fs::read_dir(self.cache(name)).into_iter().flatten().flatten();
@@ -315,7 +316,7 @@ impl Machines {
 impl Drop for Machines {
     fn drop(&mut self) {
         for child in &mut self.listening {
-            // Its child processes end with their connections.
+            // The child processes of the sshd end with their connections.
             let pid = rustix::process::Pid::from_child(child);
             let _ = rustix::process::kill_process(pid, Signal::TERM);
             let _ = child.wait();
@@ -323,8 +324,8 @@ impl Drop for Machines {
     }
 }
 
-/// Returns the program under test without debugging data, if it can be stripped, because it is sent
-/// often.
+/// Returns the program under test. Debugging data is stripped if possible, because the program is
+/// sent often.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -350,14 +351,14 @@ fn program() -> &'static Path {
     })
 }
 
-/// A script of `sh`.
+/// Writes a script of `sh`.
 pub fn script(file: &Path, text: &str) {
     let mut written = File::create(file).unwrap();
     write!(written, "#!/bin/sh\n{text}\n").unwrap();
     written.set_permissions(Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A pair of keys.
+/// Creates a pair of keys.
 pub fn keygen(file: &Path) {
     let mut keygen = command("ssh-keygen");
     keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file);

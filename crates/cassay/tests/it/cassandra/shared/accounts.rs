@@ -1,5 +1,5 @@
-//! Tests the check for acknowledged writes: all rows are read back, and changes made behind the
-//! tool's back are found.
+//! Tests the check for acknowledged writes. All rows are read back, and changes that others have
+//! made in the meantime are found.
 
 use super::{one_node, only_trial};
 use crate::program::Lab;
@@ -21,7 +21,7 @@ verify: {reads: none, sample: all}
 client: {timeout: 60s}
 ";
 
-/// A timestamp later than any that a node assigns, µs since 1970.
+/// A timestamp later than any that a node assigns, in µs since 1970.
 const LATER_US: u64 = 1 << 52;
 /// Time limit of one answer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -228,7 +228,7 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
     let lines = std::fs::read_to_string(history).unwrap().lines().count();
     assert_eq!(lines as u64, operations);
 
-    // A register that is reset outside all transactions.
+    // The study has a register that is reset outside of all transactions.
     let lab = Lab::with(&study("planted_registers", &registers));
     let mut run = lab.start(&arguments);
     run.wait_for("· measure:");

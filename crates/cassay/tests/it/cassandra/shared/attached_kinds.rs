@@ -73,7 +73,7 @@ insert: {partitions: fixed(1), select: fixed(1)/1, batchtype: UNLOGGED}
 queries: {one: {cql: 'select * from users where id = ?', fields: samerow}}
 ";
 
-/// Keys of a study: workload, data, and others.
+/// Values of a study's keys: workload, data, and others.
 type Study = (&'static str, &'static str, &'static str);
 
 const FILE: &str = "{file: w.yaml, mix: {MIX: 1}}";
@@ -347,7 +347,7 @@ fn five_tables_are_as_they_were_after_forty_kinds_of_study() {
         same(&format!("{study_of:?}"), &said);
         said.measured(&lab);
     }
-    // The connection is short, because it would also affect other tests that load the node.
+    // The connection is short, because it also affects other tests that load the node.
     let theirs = somebody(node);
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0);
     drop(theirs);

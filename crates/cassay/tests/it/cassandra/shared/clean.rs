@@ -1,4 +1,4 @@
-//! Tests tables that cassay created on an attached cluster: the same study writes to them again,
+//! Tests tables that cassay created on an attached cluster. The same study writes to them again,
 //! other runs do not, and `cassay clean` drops them.
 
 use super::one_node;

@@ -9,10 +9,10 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Partitions that each side writes.
+/// Number of partitions that each program writes.
 const PARTITIONS: u64 = 1000;
 
-/// Every type of column, and clustering on two levels.
+/// A profile with every type of column, and with clustering on two levels.
 const ALL_TYPES: &str = "\
 keyspace: kinds
 keyspace_definition: |
@@ -201,7 +201,8 @@ fn every_type_of_column_is_read_back() {
     a_table_that_the_cluster_knows(lab, node);
 }
 
-/// Tests the same profile without its definitions, which the cluster has. The rows are the same.
+/// Tests the same profile without its definitions. The cluster has the definitions, so the rows are
+/// the same.
 fn a_table_that_the_cluster_knows(lab: &Lab, node: SocketAddr) {
     let all = all_types();
     let (before, rest) = all.split_once("type_definitions:").expect("types");
@@ -261,7 +262,7 @@ fn easy_stress_reads_what_it_has_populated() {
     let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
     assert_eq!(names, ["populate", "run"]);
     assert_eq!(trials[0]["server"]["writes"], 200);
-    // Half of the run reads.
+    // Half of the operations of the run are reads.
     assert_rows_are_right(&trials[1], 150);
 }
 
@@ -341,7 +342,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
             &target,
         ];
         let said = lab.cassay(&check).ended_with(code);
-        // Whatever the result, nothing is left.
+        // Whatever the result is, the check leaves no keyspace.
         assert_eq!(keyspaces(node), before, "{said}");
         said
     };

@@ -1,5 +1,5 @@
-//! Tests an existing table with data: it is measured as it is and not changed, and the node accepts
-//! its twin.
+//! Tests an existing table with data. cassay measures the table without changing it, and the node
+//! accepts the twin of the table.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, vector};
