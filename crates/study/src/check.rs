@@ -105,8 +105,8 @@ fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
     })
 }
 
-/// Returns the start of a place. A missing key is shown where its section begins, not over the
-/// whole section.
+/// Returns the start of a place. A missing key is reported where its section begins, so that the
+/// whole section is not marked.
 fn head(place: &Place) -> Place {
     Place {
         source: place.source,
@@ -217,7 +217,7 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     let mut checked = Vec::new();
     for entry in entries {
         let path = match item {
-            // The keys below are rows of the table, regardless of the name of the entry.
+            // The keys of an entry are rows of the table, regardless of the name of the entry.
             Type::Section(_) => path.to_owned(),
             _ => join(path, &entry.key),
         };
@@ -395,7 +395,8 @@ fn within<T: PartialOrd + Copy>(
     }
 }
 
-/// Checks a name that becomes the name of a folder, which must not be outside its parent folder.
+/// Checks a name that becomes the name of a folder. The folder must not be outside its parent
+/// folder.
 pub(crate) fn name(text: &str) -> Result<(), String> {
     // A limit of 64 bytes leaves space for the rest of the folder's name, which file systems limit
     // to 255 bytes.
@@ -426,7 +427,7 @@ fn cql_name(text: &str) -> Result<(), String> {
     }
 }
 
-/// Describes a type, with its article.
+/// Describes a type, with the indefinite article.
 pub fn words(typ: &Type) -> String {
     match typ {
         Type::Text(_) => "a text".into(),

@@ -34,8 +34,8 @@ pub enum Tree {
 }
 
 impl Tree {
-    /// Returns the value at a dotted path. `None` if it is absent, or if the path contains a value
-    /// other than a mapping.
+    /// Returns the value at a dotted path. `None` if the value is absent, or if the path leads
+    /// through a value that is not a mapping.
     pub fn find(&self, path: &str) -> Option<&Tree> {
         path.split('.').try_fold(self, |tree, key| tree.get(key))
     }
@@ -73,7 +73,7 @@ impl Tree {
         }
     }
 
-    /// Returns the release of Cassandra.
+    /// Returns the release of Cassandra. `None` for other values.
     pub fn release(&self) -> Option<&Release> {
         match self {
             Tree::Release(release, _) => Some(release),
@@ -81,7 +81,7 @@ impl Tree {
         }
     }
 
-    /// Returns the whole number.
+    /// Returns the whole number. `None` for other values.
     pub fn count(&self) -> Option<u64> {
         match self {
             Tree::Count(count) => Some(*count),
@@ -89,7 +89,7 @@ impl Tree {
         }
     }
 
-    /// Returns the number, which may be a whole number.
+    /// Returns the number, which may be a whole number. `None` for other values.
     pub fn number(&self) -> Option<f64> {
         match self {
             Tree::Number(number) => Some(*number),
@@ -99,7 +99,7 @@ impl Tree {
         }
     }
 
-    /// Returns the length of time, in nanoseconds.
+    /// Returns the length of time, in nanoseconds. `None` for other values.
     pub fn duration_ns(&self) -> Option<u64> {
         match self {
             Tree::DurationNs(ns) => Some(*ns),
@@ -107,7 +107,7 @@ impl Tree {
         }
     }
 
-    /// Returns the size, in bytes.
+    /// Returns the size, in bytes. `None` for other values.
     pub fn bytes(&self) -> Option<u64> {
         match self {
             Tree::Bytes(bytes) => Some(*bytes),

@@ -1,5 +1,6 @@
-//! Warns of problems with clients on other machines. Examples are a target that only this machine
-//! can reach, and commands that run on several clients of another tool at the same time.
+//! Warns of problems with clients on other machines. One problem is a target that only this machine
+//! can reach. Another is a list of commands that are meant for several clients of another tool at
+//! the same time.
 
 use crate::settings::{Settings, Study};
 use crate::target_differences;
@@ -77,7 +78,7 @@ fn one_after_the_other(settings: &Settings) -> Option<String> {
     })
 }
 
-/// Formats `load1, load2, load3 and 97 others`.
+/// Formats a list of names such as `load1, load2, load3 and 97 others`.
 fn some_of(names: &[&str]) -> String {
     let (first, rest) = names.split_at(names.len().min(NAMED_MAX));
     match (rest.len(), first) {

@@ -23,7 +23,7 @@ use workload::schema::{OptionValue, options};
 use workload::{ParamValue, Problem, Program, Schema, Spec, Stage};
 use yaml::{Diagnostics, Node, Raw};
 
-// This is re-exported because studies name workloads, and user interfaces list the names.
+// Studies name workloads, and user interfaces list these names, so the names are re-exported.
 pub use workload::{NamedWorkload, names};
 
 /// Compiled workload of a variant.
@@ -102,7 +102,7 @@ pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) ->
     Some(())
 }
 
-/// Compiles a workload that is not an import, before tuning.
+/// Compiles a workload that is not an import. The changes to kinds are not applied yet.
 fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, CompileFailure> {
     if let Some(recorded) = &parts.workload.recorded {
         let program = recorded_traffic::program(recorded, inputs);

@@ -1,8 +1,8 @@
 //! Describes the conditions under which a study's trials run: hosts and their limits, configuration
-//! of nodes and tables, source of the data, probes. The head of a plan shows them.
+//! of nodes and tables, source of the data, probes. The head of a plan shows these conditions.
 //!
-//! A condition that all variants share is listed once. Where variants differ, each value is listed
-//! with the variant's name.
+//! A condition that all variants share is listed once. Where variants differ, each condition is
+//! listed with the name of its variant.
 
 use crate::settings::{
     GuardedClusters, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
@@ -102,7 +102,7 @@ const ABOUT: [&str; 9] = [
     "guard",
 ];
 
-/// Returns the conditions of one variant: the number of the subject, and the description.
+/// Returns the conditions of one variant, each with the number of its subject.
 fn list_conditions(settings: &Settings) -> Vec<(usize, String)> {
     let mut all = Vec::new();
     let mut add = |order: usize, parts: Vec<String>| {
@@ -242,8 +242,8 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
     parts
 }
 
-/// Describes the settings of cassandra.yaml: the preset file that ships with Cassandra, if all of
-/// its settings are set, and each setting that differs from it.
+/// Describes the settings of cassandra.yaml. If all settings of a preset file that ships with
+/// Cassandra are set, names the preset file. Then lists each setting that differs from it.
 fn yaml(local: &LocalSpec) -> Vec<String> {
     let line = local.release.line();
     let beside = |preset: Preset| {

@@ -64,18 +64,20 @@ impl Preparation {
 }
 
 impl DataState {
-    /// Returns the actions that `settings` require on a target in this state.
+    /// Returns the actions that give a trial with `settings` its data, on a target in this state.
     pub fn preparation(&self, settings: &Settings, program: &Program) -> Preparation {
         if settings.data.reset == Reset::Snapshot && self.snapshot(settings).is_some() {
             return Preparation::Nothing;
         }
         match self.filled(program.keyspace()) {
-            // Data that exists on an attached cluster according to the study is used unchanged.
+            // The study declares that the data exists on an attached cluster, so it is used
+            // unchanged.
             Some(_) if settings.takes_as_it_is() => Preparation::Nothing,
             None => Preparation::Fill,
             Some(there) if there.key != DataKey::from_settings(settings) => Preparation::Replace,
             Some(_) if settings.data.reset == Reset::Truncate => Preparation::Truncate,
-            // Trials have written to the data since it was loaded, and there is no snapshot.
+            // Without a snapshot, the data must be loaded again, because trials have written to it
+            // since it was loaded.
             Some(_) if settings.data.reset == Reset::Snapshot => Preparation::Replace,
             Some(_) => Preparation::Nothing,
         }
@@ -99,7 +101,7 @@ impl DataState {
         self.snapshots.push(SnapshotKey { key, name, rows });
     }
 
-    /// Returns the snapshot of the data that `settings` require.
+    /// Returns the snapshot of the data that `settings` require. `None` if it does not exist.
     pub fn snapshot(&self, settings: &Settings) -> Option<&SnapshotKey> {
         let key = DataKey::from_settings(settings);
         self.snapshots.iter().find(|kept| kept.key == key)

@@ -27,11 +27,11 @@ pub struct Estimate {
     pub measured_s: f64,
     /// Disk space for the target's data, in bytes. 0 for an attached cluster or the null target.
     pub disk_bytes: u64,
-    /// Memory for the target, bytes.
+    /// Memory for the target, in bytes.
     pub memory_bytes: u64,
 }
 
-/// Time from the start of the first Cassandra node until it answers, seconds.
+/// Time from the start of the first Cassandra node until it answers, in seconds.
 const START_FIRST_S: f64 = 12.0;
 /// Time to start each node after the first, in seconds. These nodes start in parallel and share the
 /// CPUs.
@@ -40,11 +40,11 @@ const START_FURTHER_S: f64 = 15.0;
 const LOAD_ROWS_PER_S: f64 = 20_000.0;
 /// Rows loaded per second into the null target.
 const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
-/// Time for flush, compactions of small data, and the quiet period after them, seconds.
+/// Time for flush, compactions of small data, and the quiet period after them, in seconds.
 const SETTLE_S: f64 = 3.0;
-/// Time for flush and hard links, seconds.
+/// Time for flush and hard links, in seconds.
 const SNAPSHOT_S: f64 = 1.0;
-/// Time for truncation, import and comparison of a few tens of files, seconds.
+/// Time for truncation, import and comparison of a few tens of files, in seconds.
 const RESTORE_S: f64 = 3.0;
 /// Time for drain, stop and start of one node, until the other nodes see it as up, in seconds.
 const RESTART_S: f64 = 20.0;
@@ -53,10 +53,11 @@ const RESTART_S: f64 = 20.0;
 const WARMUP_AUTO_S: f64 = 20.0;
 /// Rows read back per second. This includes the time to connect.
 const VERIFY_ROWS_PER_S: f64 = 10_000.0;
-/// Time to connect, drain and write files in each trial, seconds.
+/// Time to connect, drain and write files in each trial, in seconds.
 const TRIAL_OVERHEAD_S: f64 = 0.5;
-/// Time of one measurement of the instrument's ceiling, seconds. The ceiling is measured
-/// [`CEILINGS_FIRST`] times before the first trial of a program, and once before each other trial.
+/// Time of one measurement of the client's own maximum rate (its ceiling), in seconds. The ceiling
+/// is measured [`CEILINGS_FIRST`] times before the first trial of a program, and once before each
+/// other trial.
 pub const CEILING_S: f64 = 0.5;
 const CEILINGS_FIRST: f64 = 3.0;
 /// Assumed number of write operations per second during the measured windows.
@@ -67,7 +68,7 @@ const ROW_OVERHEAD_BYTES: u64 = 40;
 const NODE_DISK_BYTES: u64 = 512 << 20;
 
 /// Returns the number of rows for a load in bytes, assuming that all nodes get the same number.
-/// `None` if the load is not in bytes, or the size of the volume is unknown.
+/// `None` if the load is not in bytes, or if the size of the volume is unknown.
 pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
     let bytes_per_node = bytes_per_node(settings)?;
     let nodes = settings.target.local().map_or(1, |local| local.nodes as u64);
@@ -94,7 +95,7 @@ fn bytes_per_node(settings: &Settings) -> Option<u64> {
     }
 }
 
-/// Returns the expected length of a phase, seconds.
+/// Returns the expected length of a phase, in seconds.
 pub fn phase_seconds(kind: PhaseKind, settings: &Settings) -> f64 {
     let null = matches!(settings.target, Target::Null(_));
     match kind {
@@ -125,7 +126,7 @@ pub fn phase_seconds(kind: PhaseKind, settings: &Settings) -> f64 {
     }
 }
 
-/// Returns the expected length of a warm-up, seconds.
+/// Returns the expected length of a warm-up, in seconds.
 pub fn warmup_seconds(warmup: Warmup) -> f64 {
     match warmup {
         Warmup::Fixed(ns) => ns as f64 / 1e9,
@@ -137,7 +138,7 @@ fn nodes_count(settings: &Settings) -> f64 {
     settings.target.local().map_or(0.0, |local| local.nodes as f64)
 }
 
-/// Returns the expected time for `operations` operations at a point, seconds.
+/// Returns the expected time for `operations` operations at a point, in seconds.
 pub fn operations_seconds(operations: u64, settings: &Settings, point: Option<Point>) -> f64 {
     let able = match settings.target {
         Target::Null(_) => LOAD_NULL_ROWS_PER_S,
@@ -230,7 +231,7 @@ pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
 /// Minimum number of blocks that is needed to compute an interval from the scatter between blocks.
 const INTERVAL_BLOCKS_MIN: usize = 3;
 
-/// Warns that this number of blocks is too small to decide a requirement with certainty.
+/// Warns if this number of blocks is too small to decide a requirement with certainty.
 fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
     if blocks >= INTERVAL_BLOCKS_MIN {
         return None;
@@ -331,7 +332,7 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
         .saturating_mul(settings.keyspace.replication.copies())
         .saturating_mul(2);
     let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
-    // A volume cannot use more than its size.
+    // The data on a volume cannot use more than the size of the volume.
     let volumes = local.hosts.as_ref().and_then(|hosts| {
         let bytes = hosts.host.volume_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))
@@ -339,7 +340,7 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
     disk.min(volumes.unwrap_or(u64::MAX))
 }
 
-/// Returns the memory that the nodes use on this machine, bytes. The page cache does not count,
+/// Returns the memory that the nodes use on this machine, in bytes. The page cache does not count,
 /// unless a limit includes it.
 fn memory_bytes(local: &LocalSpec) -> u64 {
     let nodes = target_spec::memory_bytes(local.nodes, local.heap_bytes);

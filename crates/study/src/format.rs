@@ -21,7 +21,7 @@ pub fn fields() -> impl Iterator<Item = &'static Field> {
     fields::FIELDS.into_iter().flatten()
 }
 
-/// Returns the row for a path.
+/// Returns the row for a path. `None` if the table has no such path.
 pub fn field(path: &str) -> Option<&'static Field> {
     fields().find(|field| field.path == path)
 }

@@ -161,8 +161,8 @@ fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics
     })
 }
 
-/// Returns the name of a value, which is its text with `-` instead of characters that names do not
-/// allow.
+/// Returns the name of a value. It is the text of the value, with `-` instead of characters that
+/// names do not allow.
 fn level_name(value: &Node) -> Option<String> {
     let text = value.text()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -179,7 +179,8 @@ fn sets(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Optio
     }
 }
 
-/// Returns the partial study that sets the size of a row, in bytes, by a parameter of the workload.
+/// Returns the partial study that sets the size of a row, in bytes. It does so by a parameter of
+/// the workload.
 fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Option<Node> {
     let workload = base.find("workload.use").and_then(Node::text).unwrap_or("");
     let known = PAYLOADS.iter().find(|(name, ..)| *name == workload);
@@ -275,7 +276,7 @@ pub fn beside(
     // The check of the study refuses variants together with a matrix.
     let has_matrix = base.find("matrix").is_some();
     if let Some(variants) = entry_of(base, "variants").filter(|_| !has_matrix) {
-        // The existing variants become an axis, which comes before those of the grid.
+        // The existing variants become an axis that comes before the axes of the grid.
         let sides = variants.value.clone();
         let place = variants.place.clone();
         let raw = Raw::Map(vec![entry("variant", &place, sides)]);
@@ -306,7 +307,7 @@ pub fn beside(
     }
 }
 
-/// Returns the entry of a key.
+/// Returns the entry of a key. `None` if the node has no such key.
 pub fn entry_of<'n>(base: &'n mut Node, key: &str) -> Option<&'n mut Entry> {
     match &mut base.raw {
         Raw::Map(entries) => entries.iter_mut().find(|entry| entry.key == key),

@@ -10,7 +10,7 @@ pub struct VariantIndex(pub usize);
 pub struct BlockIndex(pub usize);
 
 impl BlockIndex {
-    /// Returns the number that people use, from 1.
+    /// Returns the number that people use, which starts at 1.
     pub fn number(self) -> usize {
         self.0 + 1
     }

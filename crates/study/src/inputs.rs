@@ -1,5 +1,5 @@
-//! The files that the workloads of a study name. Each file is read once and kept with the run. So
-//! the run can be resumed and shown without the files.
+//! The files that the workloads of a study name. Each file is read once and kept with the run, so
+//! that the run can be resumed and shown without the original files.
 
 use crate::settings::{Folder, Overrides, RecordedTraffic, Recordings};
 use foreign::FileKind;
@@ -110,7 +110,7 @@ impl<'a> Inputs<'a> {
         Ok(text)
     }
 
-    /// Returns the text of a recorded file only.
+    /// Returns the text of a file, if the file was recorded with the run.
     pub fn recorded_text(&self, name: &str) -> Option<String> {
         self.read.borrow().get(name).cloned()
     }
@@ -149,8 +149,8 @@ fn without(line: &str, password: &str) -> String {
 /// file must already exist. The error is a sentence with a remedy.
 ///
 /// # Errors
-/// The study has no folder to read from, the name leads outside the folder, or the file does not
-/// exist in a folder that is not open.
+/// The study has no folder from which to read, the name leads outside the folder, or the file does
+/// not exist in a folder that is not open.
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
         return Err(format!(
@@ -160,7 +160,7 @@ pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     locate(folder, name)
 }
 
-/// Checks only by the name that a file is inside the folder of a study.
+/// Checks by the name alone that a file is inside the folder of a study.
 ///
 /// # Errors
 /// A sentence that names the folder, if the name leads outside of it.

@@ -12,7 +12,7 @@ use crate::rules::harmless::is_own_word;
 use crate::settings::Overrides;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 
-/// Path of the machines.
+/// Path of the machines of a local target.
 pub const PATH: &str = "target.local.machines";
 
 /// Path of the number of hosts.
@@ -97,7 +97,7 @@ fn read_file(
     parse(name, &text, out)
 }
 
-/// Parses a text that messages call `name`. `None` if it is not a file of machines.
+/// Parses a text that messages call `name`. `None` if the text is not a file of machines.
 fn parse(name: &str, text: &str, out: &mut Diagnostics) -> Option<Node> {
     let source = match out.sources.iter().position(|one| one.name == name && one.text == text) {
         Some(known) => known,

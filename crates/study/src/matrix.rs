@@ -17,7 +17,7 @@ pub const VARIANTS_MAX: usize = 64;
 pub struct Side<'n> {
     /// Name of the side. Empty if the study has only one side.
     pub name: VariantName,
-    /// Partial studies that are merged into the study, in order.
+    /// Partial studies that are merged into the study, in this order.
     pub overs: Vec<&'n Node>,
     /// For a matrix, the index of the side's value on each axis. Otherwise empty.
     pub cell: Vec<usize>,
@@ -61,7 +61,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         return variants.iter().map(side).collect();
     }
     let axes = entries(base.find("matrix"));
-    // The check refuses an axis without values. The other axes are still processed.
+    // The check refuses an axis without values. Here, the other axes are still processed.
     let axes: Vec<_> = axes.iter().filter(|axis| !entries(Some(&axis.value)).is_empty()).collect();
     if axes.is_empty() {
         return vec![Side::default()];
@@ -89,7 +89,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     sides
 }
 
-/// Returns every combination. The last axis varies fastest.
+/// Returns every combination of values. The last axis varies fastest.
 fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
     let mut sides = vec![Side::default()];
     for axis in axes {

@@ -17,7 +17,7 @@ pub struct Need {
     pub capability: Capability,
     /// Reason for the need: a key of the study, with its value if the value adds information.
     pub why: String,
-    /// States whether the run can continue without it.
+    /// States whether the run can continue without the capability.
     pub strength: Strength,
 }
 
@@ -127,7 +127,7 @@ fn add_host_needs(hosts: &HostsSpec, needs: &mut Vec<Need>) {
         ),
     ];
     // Loopback is a choice, so a study that chooses it does not request the missing capabilities.
-    // The rules report limits together with loopback as a mistake.
+    // If a study sets limits together with loopback, the rules report a mistake.
     let (own, each) = match hosts.isolation {
         // For machines this is a wish, because they report their capabilities only when they are
         // reached.

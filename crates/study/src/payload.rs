@@ -16,7 +16,7 @@ const OPERATIONS: u64 = 1_000;
 /// Limit of request bytes. Since rows may be large, and a plan should take only a second, the
 /// estimate stops at this limit and uses fewer operations.
 const BYTES_MAX: u64 = 8 << 20;
-/// Length of the id of a prepared statement, which is an MD5.
+/// A placeholder for the id of a prepared statement. An id is an MD5, so it has 16 bytes.
 const STATEMENT_ID: [u8; 16] = [0; 16];
 /// Bytes of a RESULT without rows: the header of the frame and the kind of the result.
 const VOID_BYTES: f64 = 9.0 + 4.0;
@@ -24,7 +24,7 @@ const VOID_BYTES: f64 = 9.0 + 4.0;
 /// columns and of rows.
 const ROWS_BYTES: f64 = 9.0 + 4.0 + 12.0;
 
-/// Average size of an operation on the wire, bytes.
+/// Average size of an operation on the wire, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Payload {
     /// Bytes of the requests of an operation.
@@ -72,7 +72,7 @@ impl Payload {
     }
 }
 
-/// Templates with which a statement is sent.
+/// Templates of the frames that send a statement.
 struct Frames {
     alone: Template,
     batch: Option<BatchTemplate>,
@@ -91,7 +91,8 @@ impl Frames {
         let alone = if statement.prepared {
             Template::execute(&STATEMENT_ID, values, &params)
         } else {
-            // A text that cannot be parsed is never sent, so the estimate counts no bytes for it.
+            // The worker never sends a text that cannot be parsed, so the estimate counts no bytes
+            // for it.
             Template::query(&statement.cql, values, &params)
                 .unwrap_or_else(|_| Template::execute(&STATEMENT_ID, values, &params))
         };

@@ -1,9 +1,9 @@
 //! Expands a study into every trial with its phases, in the order in which they run.
 //!
-//! A plan is a pure function of the study: the same file, command line and seed give the same plan.
-//! An interrupted run can therefore be resumed. The plan derives the state at the start of a trial
-//! from the earlier trials (the target runs, the data is loaded). A run uses the actual state
-//! instead, with the same two functions, since a procedure may end early.
+//! A plan is a pure function of the study: the same file, command line and seed always result in
+//! the same plan. An interrupted run can therefore be resumed. The plan derives the state at the
+//! start of a trial from the earlier trials (the target runs, the data is loaded). A run uses the
+//! actual state instead, since a procedure may end early. Both use the same two functions.
 
 mod accord;
 mod error;
@@ -70,7 +70,7 @@ pub struct RowsBefore {
 }
 
 impl Plan {
-    /// Returns the work of a variant. The index must be one of the planned study.
+    /// Returns the work of a variant. The index must be that of a variant of the planned study.
     pub fn work(&self, variant: VariantIndex) -> &Work {
         &self.works[variant.0]
     }
@@ -102,7 +102,7 @@ fn fills(work: &Work, keyspace: &str) -> bool {
     program.keyspace() == keyspace && stage.is_some_and(|stage| program.only_writes(stage))
 }
 
-/// A configuration that runs once. In a plan its point may be missing.
+/// A configuration that runs once. In a plan, the point of a trial may be missing.
 #[derive(Clone, Debug)]
 pub struct Trial<P = Point> {
     /// Number, from 0.
@@ -111,7 +111,7 @@ pub struct Trial<P = Point> {
     pub slug: String,
     /// Index of the trial's variant in the study.
     pub variant: VariantIndex,
-    /// Position on the axis.
+    /// Position of the trial on the axis.
     pub point: P,
     /// Purpose of the measurement. In a plan, the role is unknown if the point is unknown.
     pub role: Role,
@@ -127,7 +127,8 @@ pub struct Trial<P = Point> {
     pub phases: Vec<Phase>,
 }
 
-/// A planned trial. Its point is set if the procedure determines it before the first measurement.
+/// A planned trial. Its point is set if the procedure determines the point before the first
+/// measurement.
 pub type Turn = Trial<Option<Point>>;
 
 impl<P> Trial<P> {
@@ -195,8 +196,8 @@ impl<P> Trial<P> {
 /// Plans a study.
 ///
 /// # Errors
-/// A workload that was accepted by resolving does not compile with the study's seed, or has
-/// statements that require trust.
+/// A workload that resolving has accepted does not compile with the study's seed, or has statements
+/// that require trust.
 pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
     let compile = |variant: &Variant| {

@@ -8,7 +8,7 @@ use crate::settings::{Figure, PublishedFile, Ratio, Variant};
 use analysis::{VariantName, autocorrelation};
 use yaml::{Diagnostics, Limits, Node, SourceText};
 
-/// Metrics that a ratio may refer to.
+/// Metrics to which a ratio may refer.
 const METRICS: [&str; 6] = [
     "ops_per_s",
     "latency_ms.mean",
@@ -102,7 +102,7 @@ fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), Strin
 }
 
 impl Ratio {
-    /// Returns true if the ratio is between means over all points, instead of between two points.
+    /// Returns true if the ratio compares means over all points, and not two points.
     pub fn is_over_points(&self) -> bool {
         self.over == "points"
     }

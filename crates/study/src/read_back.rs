@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::{Program, Stage};
 
-/// Number of operations of a stage that are examined to find its statements. A rarer statement does
-/// not justify a stronger read of every row.
+/// Number of operations of a stage that are examined to find its statements. A statement that is
+/// too rare to be found does not justify a stronger read of every row.
 const LOOKED_AT: u64 = 10_000;
 
 /// Consistency levels of writing and of reading back.

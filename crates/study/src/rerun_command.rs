@@ -1,4 +1,4 @@
-//! Writes the command line that repeats the run.
+//! Writes the command line that repeats a run.
 
 use crate::settings::Study;
 use target_spec::SecretSource;

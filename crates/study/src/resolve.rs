@@ -1,8 +1,9 @@
 //! Converts text and command line to a [`Study`], or reports all mistakes together.
 //! 1. Parse the text.
-//! 2. Merge the scale, `--target`, `--set` and `--seed` into it, in this order.
-//! 3. For each variant: merge its settings, then each phase; check the result; read its settings.
-//! 4. Do the same with every other scale, so that mistakes in them are found now.
+//! 2. Merge the scale, `--target`, `--set` and `--seed` into the text, in this order.
+//! 3. For each variant, merge its settings and then each phase, check the result, and read its
+//!    settings.
+//! 4. Do the same with every other scale, so that mistakes in the other scales are found now.
 
 mod notes;
 mod required;
@@ -68,7 +69,7 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Study, StudyError> {
     }
 }
 
-/// Returns the folder of a file. For a bare name, it is the current folder.
+/// Returns the folder of a file. For a name without a folder, it is the current folder.
 fn folder_of(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|path| !path.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_owned()
@@ -109,7 +110,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     );
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
-    // Every test that resolves a study checks that editors also accept the study.
+    // Each time a test resolves a study, this checks that editors also accept the study.
     #[cfg(test)]
     crate::schema::tests::must_accept(&root, overrides);
     Ok(Study {
@@ -231,7 +232,7 @@ struct ResolvedScale {
     has_grid: bool,
     /// Number of settings of a screening. 0 without a screening.
     screened: usize,
-    /// Checked tree of the first side.
+    /// Checked tree of the first side of the comparison.
     tree: Tree,
     /// Differences between the imported tool and cassay, by the name of the side.
     notes: Vec<(VariantName, Vec<String>)>,

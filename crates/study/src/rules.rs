@@ -173,7 +173,7 @@ fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks phases. A setting of one phase must not remain in force in the other.
+/// Checks phases. A setting of one phase must not remain in effect in the other phase.
 fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
     for phase in format::PHASES {
         let target = format!("{phase}.target");

@@ -12,10 +12,10 @@ use crate::units::parse_count;
 use topology::Units;
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
-/// Path of the key.
+/// Path of the key that requests a scale-up.
 pub const PATH: &str = "procedure.scale_up";
 
-/// Name of the axis.
+/// Name of the axis that a scale-up adds.
 pub const AXIS: &str = "units";
 
 const LOCAL: &str = "target.local";
@@ -101,7 +101,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     beside(base, &asked, (PATH, vec![axis]), out);
 }
 
-/// Returns the name of a number of units: `1-core`, `4-numa`.
+/// Returns the name for a number of units: `1-core`, `4-numa`.
 fn name(units: Units, count: u64) -> String {
     let one = match units {
         Units::Cores if count == 1 => "core",
@@ -130,7 +130,8 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
     }
 }
 
-/// Checks that a study with one node on each unit has one host, and no other number of nodes.
+/// Checks that a study with one node on each unit has one host, and that it states no other number
+/// of nodes.
 fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     let hint = "remove it: each unit has one node";
     for key in ["nodes", "nodes_per_host"] {

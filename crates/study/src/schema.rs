@@ -14,7 +14,7 @@ use crate::format::{self, Exclusive, Type};
 use imports::Tool;
 use serde_json::{Map, Value, json};
 
-/// Description of the schema.
+/// Text that describes the schema to its readers.
 const WHAT: &str = "A study of cassay: one question about an Apache Cassandra cluster. Generated \
                     from the program's table of keys; docs/study-file.md has the same content.";
 

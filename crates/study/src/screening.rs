@@ -113,7 +113,7 @@ const ONLY_WITH: [(&str, &str, &str); 2] = [
     ("commitlog_sync_group_window", "commitlog_sync", "group"),
 ];
 
-/// Refuses two settings if one has an effect only with one value of the other.
+/// Refuses two settings together if one of them has an effect only with one value of the other.
 fn dependent(settings: &[Entry], out: &mut Diagnostics) {
     const YAML: &str = "target.local.yaml";
     let sets = |setting: &Entry, key: &str| {

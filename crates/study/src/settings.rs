@@ -62,8 +62,8 @@ pub struct Study {
     pub published: Option<(String, PublishedFile)>,
     /// Seed of all random choices.
     pub seed: u64,
-    /// The sides of the comparison. If the study has no variants, there is a single unnamed side.
-    /// The first side is the baseline.
+    /// The sides of the comparison. If the study has no variants, it has a single unnamed side. The
+    /// first side is the baseline.
     pub variants: Vec<Variant>,
     /// The axes of the matrix whose cells are the variants, or the settings of a screening. Empty
     /// for other studies.
@@ -117,7 +117,7 @@ impl Study {
         compared.count()
     }
 
-    /// Returns the variant that a variant with faults is compared with, if the study requests that
+    /// Returns the variant with which a variant with faults is compared, if the study requests that
     /// comparison. It is the first variant with the same settings except for faults.
     pub fn without_faults(&self, variant: &Variant) -> Option<&Variant> {
         if !self.repeat.without_faults || variant.settings.faults.is_empty() {
@@ -130,18 +130,18 @@ impl Study {
     }
 }
 
-/// Changes of the command line to a study.
+/// Changes that the command line makes to a study.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// `null`, `local` or `attach:HOST[:PORT]`, instead of the study's target.
+    /// Target that replaces the study's: `null`, `local` or `attach:HOST[:PORT]`.
     pub target: Option<String>,
     /// Name of the requested scale.
     pub scale: Option<String>,
-    /// Arguments of `--set`, `dotted.path=value`, in order.
+    /// Arguments of `--set`, each in the form `dotted.path=value`, in order.
     pub set: Vec<String>,
     /// Seed that replaces the seed of the study.
     pub seed: Option<u64>,
-    /// Texts of files that the workloads of the study name, by their names.
+    /// Texts of the files that the workloads of the study name, by the names of the files.
     pub inputs: BTreeMap<String, String>,
     /// Recorded traffic that was read before. Its digest is among the inputs.
     pub recordings: Recordings,
@@ -177,7 +177,7 @@ pub struct Folder {
     /// Path against which relative names are resolved.
     pub path: PathBuf,
     /// True if names may lead outside the folder. This is false for the names in a study, because
-    /// it can come from a stranger, and the report shows the files that it reads.
+    /// the study can come from a stranger, and the report shows the files that the study reads.
     pub open: bool,
 }
 
@@ -188,7 +188,7 @@ pub struct Variant {
     pub name: VariantName,
     /// Name of the step of an import, if the variant is such a step.
     pub step: Option<String>,
-    /// For a matrix or screening, the index of its value on each axis. Otherwise empty.
+    /// For a matrix or screening, the index of the variant's value on each axis. Otherwise empty.
     pub cell: Vec<usize>,
     /// True if the variant is not a side of the comparison, but was added so that another variant
     /// can be compared with it. The added variant has the same settings without the faults.
@@ -208,9 +208,10 @@ pub struct Settings {
     pub keyspace: Keyspace,
     /// Workload of the study.
     pub workload: Workload,
-    /// The state of the data.
+    /// Settings of the data before a trial.
     pub data: Data,
-    /// The points to measure. For an imported step, they come from its command line.
+    /// The procedure that determines the points to measure. For an imported step, the points come
+    /// from its command line.
     pub procedure: Procedure,
     /// True if arrivals at a rate are a Poisson process.
     pub poisson: bool,
@@ -228,7 +229,7 @@ pub struct Settings {
     pub require: Require,
     /// Limits that end the load to protect its target.
     pub guard: Guard,
-    /// Price of the target. `None` if the study has none.
+    /// Price of the target. `None` if the study states none.
     pub price: Option<Price>,
     /// Settings that differ during loading and settling. `None` if none differ.
     pub load_phase: Option<Box<Phase>>,
@@ -254,8 +255,8 @@ impl Phase {
 }
 
 impl Settings {
-    /// Returns true if tables of an attached cluster are used unchanged. No step then creates,
-    /// loads or resets them.
+    /// Returns true if tables of an attached cluster are used unchanged. In this case, no step
+    /// creates, loads or resets them.
     pub fn takes_as_it_is(&self) -> bool {
         self.data.is_present() && matches!(self.target, Target::Attach(_))
     }
@@ -265,7 +266,8 @@ impl Settings {
         self.procedure.window_ns(role, self.window.measure_ns)
     }
 
-    /// Returns the target during loading. A trial starts with it if data must be loaded.
+    /// Returns the target while data is loaded. If a trial must load data, it starts with this
+    /// target.
     pub fn load_target(&self) -> &Target {
         self.load_phase.as_ref().map_or(&self.target, |phase| &phase.target)
     }
@@ -288,7 +290,7 @@ impl Settings {
         settings
     }
 
-    /// Returns the keyspace during loading.
+    /// Returns the keyspace while data is loaded.
     pub fn load_keyspace(&self) -> &Keyspace {
         self.load_phase.as_ref().map_or(&self.keyspace, |phase| &phase.keyspace)
     }
@@ -303,7 +305,8 @@ pub struct Workload {
     pub mix: Vec<(String, f64)>,
     /// Parameters of the workload as written.
     pub params: Vec<(String, Tree)>,
-    /// Changes to kinds, in order of precedence. Later changes win. `*` means all kinds.
+    /// Changes to kinds, in the order in which they are applied. Later changes take precedence. `*`
+    /// means all kinds.
     pub tunings: Vec<(String, Tuning)>,
     /// Path of a workload file.
     pub file: Option<String>,
@@ -318,11 +321,11 @@ pub struct Workload {
 /// Command lines of another tool, which run in sequence, and one of their steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedCommands {
-    /// Tool of the command line.
+    /// Tool to which the command lines belong.
     pub tool: Tool,
     /// Command lines of the tool, without the tool's name. There is at least one.
     pub commands: Vec<String>,
-    /// Index of the step among all steps.
+    /// Index of the step among the steps of all command lines.
     pub step: usize,
     /// The workers of each client, if every client processes its own part of the range of a
     /// command. If empty, all clients process the range together.
@@ -337,10 +340,10 @@ pub struct Window {
     /// Warm-up before the first window on node processes that have just started, in ns. `None` if
     /// it is the same as before the other windows.
     pub first_warmup_ns: Option<u64>,
-    /// Length of the measured window, ns.
+    /// Length of the measured window, in ns.
     pub measure_ns: u64,
-    /// Time between the end of the last fault and the end of the window, ns. `None` if the window
-    /// ends after `measure_ns`.
+    /// Time between the end of the last fault and the end of the window, in ns. `None` if the
+    /// window ends after `measure_ns`.
     pub after_faults_ns: Option<u64>,
 }
 
@@ -375,7 +378,7 @@ pub struct Repeat {
     pub first_look: Option<usize>,
     /// True if variants take turns.
     pub interleaved: bool,
-    /// Difference that the study should detect, as a share.
+    /// Difference that the study should be able to detect, as a share.
     pub detect: Option<f64>,
     /// True if variants with faults are also measured without them, in the same blocks.
     pub without_faults: bool,
@@ -434,12 +437,12 @@ pub struct Capacity {
     pub skew: f64,
 }
 
-/// Checks of the answers.
+/// Checks of the answers to reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verify {
     /// Every n-th read of the measured window is compared. `None` means that no read is compared.
     pub every_nth: Option<u32>,
-    /// Rows read back after each trial.
+    /// Rows that are read back after each trial.
     pub sample: Sample,
     /// Consistency level of reading back. With `None`, a sample uses the level of the reads in the
     /// workload, and all rows use the weakest level that must see every acknowledged write.

@@ -16,7 +16,7 @@ const COMPRESSED_SHARE_MAX: f64 = 0.66;
 /// LZ4, because it considers these compressors too slow while memtables wait.
 const SLOW: [&str; 2] = ["ZstdCompressor", "DeflateCompressor"];
 
-/// Returns a sentence for each problem, given the program of each variant.
+/// Returns a sentence for each problem. `programs` contains the program of each variant.
 pub fn warnings(study: &Study, programs: &[Arc<Program>]) -> Vec<String> {
     let keys = differing(study, programs);
     let said = [
@@ -26,7 +26,7 @@ pub fn warnings(study: &Study, programs: &[Arc<Program>]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// Warns that the flushes of a variant use another compressor, if a study compares compressors.
+/// If a study compares compressors, warns that the flushes of a variant use another compressor.
 fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Option<String> {
     if !differing.contains("keyspace.compression") {
         return None;

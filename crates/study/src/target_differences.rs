@@ -36,8 +36,8 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
     }
 }
 
-/// Describes pods: `pods of cassandra:5.0, 2 CPUs and 4GiB each, on volumes of 100GiB of the class
-/// fast`.
+/// Describes the pods of nodes: `pods of cassandra:5.0, 2 CPUs and 4GiB each, on volumes of 100GiB
+/// of the class fast`.
 pub fn pods_words(pods: &NodePods) -> String {
     let cpus = measure::number::significant(f64::from(pods.millicpus) / 1000.0, 3);
     let memory = units::format_bytes(pods.memory_bytes);

@@ -145,8 +145,8 @@ impl<'a> Drawing<'a> {
         self.warmup_ns.saturating_add(self.window_ns).max(1)
     }
 
-    /// Returns the column of a time in the window. The column of the window's end is one after the
-    /// last column.
+    /// Returns the column for a time in the window. The end of the window is in the column after
+    /// the last one.
     fn column(&self, at_ns: u64) -> usize {
         let from_begin = u128::from(self.warmup_ns) + u128::from(at_ns.min(self.window_ns));
         (from_begin * self.columns as u128 / u128::from(self.all_ns())) as usize
@@ -179,7 +179,8 @@ impl<'a> Drawing<'a> {
         [labels, marks.into_iter().collect()]
     }
 
-    /// Returns the targets in the order of kind and number, with the faults that affect them.
+    /// Returns the targets in the order of kind and number. Each comes with the faults that affect
+    /// it.
     fn rows(&self) -> Vec<(String, Vec<usize>)> {
         let mut rows: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
         for (number, fault) in self.faults.iter().enumerate() {
@@ -212,7 +213,8 @@ impl<'a> Drawing<'a> {
         rows.map(|((what, number), hits)| (name(what, number), hits)).collect()
     }
 
-    /// Returns the bars of a row, on as many lines as necessary so that bars do not touch.
+    /// Returns the bars of a row. They are on as many lines as necessary, so that bars do not
+    /// touch.
     fn lanes(&self, hits: &[usize]) -> Vec<Vec<Bar>> {
         let mut bars: Vec<Bar> = hits.iter().map(|number| self.bar(*number)).collect();
         bars.sort_by_key(|bar| bar.from);
@@ -278,7 +280,7 @@ impl<'a> Drawing<'a> {
         line.into_iter().collect()
     }
 
-    /// Returns the legend: time, length and target of each number.
+    /// Returns the legend, which has the time, length and target for each number.
     fn legend(&self) -> Vec<String> {
         if !self.is_numbered() {
             return self.counted();

@@ -64,7 +64,7 @@ pub(super) fn phase(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> T
     any(node)
 }
 
-/// Refuses keys that do not lead to one of [`format::PHASE_PATHS`].
+/// Refuses keys that do not lead to a path of [`format::PHASE_PATHS`].
 fn phase_keys(node: &Node, phase: &str, path: &str, diagnostics: &mut Diagnostics) {
     for entry in node.entries().unwrap_or_default() {
         let whole = join(path, &entry.key);

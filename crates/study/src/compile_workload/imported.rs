@@ -22,7 +22,8 @@ pub struct Steps {
     pub notes: Vec<String>,
 }
 
-/// Returns the settings of every step of an import, without changes to other settings.
+/// Returns the settings of every step of an import. Settings without an import are returned as a
+/// single step.
 pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps, Diagnostics> {
     let Some(imported) = &settings.workload.import else {
         let mut settings = settings;
@@ -96,7 +97,7 @@ fn window(step: &ImportStep) -> Window {
     }
 }
 
-/// Imports all command lines. Returns their steps in order, each with a unique name.
+/// Imports all command lines. Returns the steps of all of them in order, each with a unique name.
 ///
 /// # Errors
 /// The mistakes in the first command line that cannot be imported.

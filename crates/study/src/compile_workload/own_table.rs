@@ -23,8 +23,8 @@ pub(super) fn program(
     table_outline(&keyspace, &name, &spec.mix, table.keys).map_err(CompileFailure::Problems)
 }
 
-/// Returns the tables of a study that have not been read yet, without duplicates, with their
-/// clusters. The study can be planned without reading them, but it cannot run.
+/// Returns the tables of a study that have not been read yet, without duplicates. Each comes with
+/// its cluster. Without reading these tables, the study can be planned, but it cannot run.
 pub fn unread_tables(study: &Study) -> Vec<(&OwnTable, &Target)> {
     let mut unread: Vec<(&OwnTable, &Target)> = Vec::new();
     for variant in &study.variants {

@@ -79,7 +79,7 @@ fn window_ns(recording: &Recording, speed: f64) -> u64 {
     window.max(SECOND_NS)
 }
 
-/// Describes the number of operations and the time in which they are sent.
+/// Describes the number of operations, and the time in which the run sends them.
 fn offered(recording: &Recording, speed: f64) -> String {
     let window_s = window_ns(recording, speed) as f64 / SECOND_NS as f64;
     let all = counted(recording.operations(), "operation");

@@ -17,7 +17,7 @@ pub enum Type {
     Release(fn(&mut Draft, &Release)),
     /// A CQL name: letters, digits and `_`, beginning with a letter, with at most 48 characters.
     CqlName(fn(&mut Draft, &str)),
-    /// A whole number with optional suffix, between two limits.
+    /// A whole number with an optional suffix, between two limits.
     Count(u64, u64, fn(&mut Draft, u64)),
     /// A number between two limits, which may have a fraction.
     Number(f64, f64, fn(&mut Draft, f64)),
@@ -47,7 +47,7 @@ pub enum Type {
     Any(fn(&mut Draft, &Tree)),
     /// One of these words, or a value of this type.
     WordOr(&'static [Word], &'static Type),
-    /// A value of the first type, or a list of them, or a mapping of the second type.
+    /// A value of the first type, a list of such values, or a mapping of the second type.
     Either(&'static Type, &'static Type),
     /// Fixed keys, which are the rows below this one. They are applied after the function of the
     /// section.

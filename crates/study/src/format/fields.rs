@@ -18,21 +18,22 @@ use row::{
 };
 use std::time::Duration;
 
-/// A choice between words, each with the value that it sets.
+/// Makes the type of a choice between words. Each word has the value that it sets.
 macro_rules! choice {
     (|$d:ident| $key:expr; $($word:literal => $value:expr),+) => {
         Type::Choice(&[$(($word, |$d| $key = $value)),+])
     };
 }
 
-/// One value for all kinds of operations, or one for each kind.
+/// Makes the rows of a key that has one value for all kinds of operations, or one for each kind.
 macro_rules! of_kinds {
     ($one:expr) => {
         Type::Either(&$one, &Type::Map(&$one))
     };
 }
 
-/// The period of a probe, or a boolean that states whether it runs. `true` means `probes.period`.
+/// Makes the row of a probe. Its value is the period of the probe, or a boolean that states whether
+/// the probe runs. `true` means `probes.period`.
 macro_rules! probe {
     ($key:ident) => {
         Type::WordOr(
@@ -112,7 +113,7 @@ const STUDY: &[Field] = &[
     ),
 ];
 
-/// Rows for the question, its data and its variants.
+/// Rows for the question, the data and the variants of a study.
 const SECTIONS: &[Field] = &[
     // Keyspace and workload.
     with(

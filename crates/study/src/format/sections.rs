@@ -41,15 +41,15 @@ pub const PHASE_PATHS: &[&str] = &[
     "keyspace.options",
 ];
 
-/// Paths of phases. A path below one of these is merged like the rest of the path.
+/// Paths of phases. The keys below such a path are merged like the same keys of the whole study.
 pub const PHASES: &[&str] = &["phases.load", "phases.measure"];
 
-/// Keys that exclude each other.
+/// A set of keys that exclude each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Exclusive {
-    /// Path of the mapping.
+    /// Path of the mapping that contains the keys.
     pub path: &'static str,
-    /// Keys of the mapping, of which at most one may be present.
+    /// Keys of the mapping. At most one of them may be present.
     pub keys: &'static [&'static str],
     /// True if one of the keys is required.
     pub needed: bool,

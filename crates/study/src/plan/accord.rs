@@ -1,4 +1,4 @@
-//! Checks studies of Accord tables. Their requests support only some consistency levels, and a node
+//! Checks studies of Accord tables. Such tables support only some consistency levels, and a node
 //! with such a table does not start when Accord is off (6.0-alpha2).
 
 use crate::settings::Variant;

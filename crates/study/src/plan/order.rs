@@ -22,7 +22,7 @@ impl Study {
         (0..self.variants.len()).map(VariantIndex)
     }
 
-    /// Returns a variant. The index must be one of this study.
+    /// Returns a variant. The index must be that of a variant of this study.
     pub fn variant(&self, index: VariantIndex) -> &Variant {
         &self.variants[index.0]
     }
@@ -139,7 +139,8 @@ impl Turns {
             group.iter().flat_map(|chain| &chain.0).flatten().copied().collect();
         let of_group = || group.iter().map(|variant| &outlooks[variant.0]);
         let rungs_max = of_group().map(|outlook| outlook.turns_max).max().unwrap_or(0);
-        // The order of a single block cannot be balanced, and a rising order is easier to follow.
+        // The order of a single block cannot be balanced, so its points rise, which is easier to
+        // follow.
         let must_rise = blocks == 1 || of_group().any(|outlook| !outlook.any_order);
         Turns::Points {
             rungs: if must_rise {
@@ -201,7 +202,7 @@ impl Turns {
 }
 
 /// Steps that depend on each other, in their order. Each step lists the variants that take turns in
-/// it. A variant that is not a step of an import is a chain of one step.
+/// it. A variant that is not a step of an import forms a chain with a single step.
 struct Chain(Vec<Vec<VariantIndex>>);
 
 /// Returns the chains of a study, in the order of the study. A variant without faults that was
@@ -296,7 +297,7 @@ fn groups_by_target(study: &Study) -> Vec<Vec<Chain>> {
     groups
 }
 
-/// A seeded shuffle with the same results on every machine.
+/// A shuffle that depends only on a seed, with the same results on every machine.
 pub(super) struct Chance(pub(super) Draws);
 
 impl Chance {

@@ -24,7 +24,7 @@ pub enum PhaseWork {
 }
 
 impl PhaseWork {
-    /// Returns load at a point, with the arrival process of the study.
+    /// Returns the work of applying load at a point, with the arrival process of the study.
     pub(super) fn offer(at: Option<Point>, settings: &Settings, length: OfferLength) -> PhaseWork {
         PhaseWork::Offer(Offer {
             at,
@@ -42,7 +42,7 @@ pub struct Offer {
     pub at: Option<Point>,
     /// True if arrivals at a rate form a Poisson process, like those of independent users.
     pub is_poisson: bool,
-    /// Speed relative to the recording. `None` if arrivals are regular or Poisson.
+    /// Speed of the replay relative to the recording. `None` if arrivals are regular or Poisson.
     pub recorded_speed: Option<f64>,
     /// Length of the load.
     pub length: OfferLength,
@@ -60,7 +60,7 @@ pub enum OfferLength {
     UntilFaults(u64, u64),
     /// A number of operations.
     Uncounted(u64),
-    /// The length that an imported step states.
+    /// The length that an imported step states, as text.
     Step(String),
 }
 
@@ -75,7 +75,7 @@ measure::word_enum! {
         Load = "load",
         /// Waits for flushes and compactions.
         Settle = "settle",
-        /// Keeps the loaded data as hard links.
+        /// Keeps the loaded data by hard links.
         Snapshot = "snapshot",
         /// Changes the nodes' configuration, one node after the other.
         Restart = "restart",

@@ -152,7 +152,8 @@ fn an_imported_ladder_ends_by_uncertainty_if_its_runs_do() {
     }
 }
 
-/// A procedure that finds its points during the run has turns for the maximum number of points.
+/// If a procedure finds its points during the run, the plan has a turn for each point that it may
+/// need.
 #[test]
 fn turns_without_a_point_are_planned_where_they_will_come() {
     let study = study(
@@ -391,7 +392,7 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
         "b: {target: {local: {yaml: {flush_compression: table}}}, ",
     );
     assert_eq!(warnings(&format!("{compressible}{table}")), "");
-    // Variants that store the same data in the same way need no message.
+    // Variants that store the same data in the same way need no warning.
     let consistency = "variants: {a: {}, b: {workload: {consistency: {read: ONE}}}}\n";
     assert_eq!(
         warnings(&format!("workload: {{use: kv}}\n{consistency}")),
@@ -402,7 +403,7 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
     assert!(warnings(sizes).contains("differ in `workload.params`"));
 }
 
-/// Returns the names of steps in the order of measurement, block by block.
+/// Returns the names of steps in the order in which they are measured, block by block.
 fn steps_in_order(rest: &str, seed: u64) -> Vec<String> {
     let text = format!("study: s\nquestion: q\nseed: {seed}\ntarget: {{null: {{}}}}\n{rest}");
     let study = resolve("s", &text, &Overrides::default()).unwrap();

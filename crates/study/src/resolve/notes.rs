@@ -39,8 +39,8 @@ pub(super) fn notes(
     notes
 }
 
-/// Returns the notes without duplicates. A note that does not apply to all sides contains the names
-/// of its sides.
+/// Returns the notes without duplicates. If a note does not apply to all sides, it contains the
+/// names of its sides.
 fn notes_of_imports(sides: &[(VariantName, Vec<String>)]) -> Vec<String> {
     let mut notes = Vec::new();
     for note in sides.iter().flat_map(|(_, notes)| notes) {
@@ -58,7 +58,7 @@ fn notes_of_imports(sides: &[(VariantName, Vec<String>)]) -> Vec<String> {
     notes
 }
 
-/// Describes a grid, with its combinations and the points of each.
+/// Describes a grid, with the number of its combinations and the points of each combination.
 fn grid(resolved: &ResolvedScale) -> Option<String> {
     let first = resolved.variants.first().filter(|_| resolved.has_grid)?;
     let points = first.settings.procedure.outlook().points;

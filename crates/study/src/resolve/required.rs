@@ -1,4 +1,5 @@
-//! Reports requirements that can never be judged, or never be met, as mistakes of the study.
+//! Reports requirements that can never be judged, or that can never be met, as mistakes of the
+//! study.
 
 use crate::settings::{Require, Variant, Where};
 use analysis::procedure::{Point, ProcedureEstimate};

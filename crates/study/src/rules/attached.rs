@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use target_spec::{NODE_PLACE, NodePlace};
 use yaml::{Diagnostics, Node, Raw};
 
-/// Path of the machines.
+/// Path of the machines of an attached cluster.
 const HOSTS: &str = "target.attach.hosts";
 
 /// Path of the address translations.

@@ -1,4 +1,4 @@
-//! Rules for the machines of clients: the keys they need, and the keys they exclude.
+//! Rules for the machines of clients: the keys that they need, and the keys that they exclude.
 
 use super::Subject;
 use super::destination;
@@ -7,10 +7,10 @@ use super::kubernetes;
 use crate::checked_tree::Tree;
 use yaml::{Diagnostics, Raw};
 
-/// Path of the machines.
+/// Path of the clients' machines.
 const MACHINES: &str = "client.machines";
 
-/// Path of the pods.
+/// Path of the clients' pods.
 const PODS: &str = "client.kubernetes";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {

@@ -74,7 +74,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns a hint if no fault is possible on the target.
+/// Returns a hint if no fault is possible on the target. `None` if faults are possible.
 fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     match draft.kind {
         _ if subject.has("target.local") => None,
@@ -90,7 +90,7 @@ fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     }
 }
 
-/// An item, with its node and its parsed draft.
+/// An item of the list of faults, with its node and its parsed draft.
 struct Item<'a> {
     node: &'a Node,
     draft: &'a FaultDraft,
@@ -98,7 +98,7 @@ struct Item<'a> {
 
 /// A node or host that an item names by its number.
 struct NamedPlace {
-    /// Key of the number.
+    /// Key of the study that contains the number.
     path: &'static str,
     what: &'static str,
     number: usize,
@@ -265,7 +265,7 @@ impl<'a> Item<'a> {
         self.split(hosts, out);
     }
 
-    /// Checks that isolated hosts are cut off from other hosts.
+    /// Checks that the hosts that are cut off are cut off from other hosts.
     fn split(&self, hosts: usize, out: &mut Diagnostics) {
         let mut kinds = self.draft.kinds.iter();
         if let Some(kind) = kinds.find(|kind| kind.place == FaultPlace::Split)

@@ -46,7 +46,7 @@ const TLS_FILES: [&str; 3] = ["ca", "cert", "key"];
 /// Path of the programs that break an attached cluster.
 const COMMANDS: &str = "target.attach.faults";
 
-/// Purposes of these programs.
+/// Names of the programs, which state their purposes.
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
 /// Hint for a setting that is forbidden in the study of a stranger.
@@ -233,8 +233,8 @@ pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Res
     ))
 }
 
-/// Returns the host of `host`, `host:port`, `[v6]:port`. Any other text is returned unchanged, and
-/// matches no host.
+/// Returns the host in `host`, `host:port` or `[v6]:port`. Any other text is returned unchanged,
+/// and matches no host.
 fn host_of(authority: &str) -> &str {
     if let Some((host, _)) = authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return host;

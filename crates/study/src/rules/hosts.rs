@@ -98,7 +98,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Maximum number of threads of a core.
+/// Maximum number of threads that a core can have.
 const THREADS_OF_CORE_MAX: u64 = 8;
 
 /// Returns the number of local nodes, regardless of the keys that define it.
@@ -164,7 +164,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
         subject.say(path, message, Some(hint), out);
         return;
     }
-    // With hosts, racks are assigned to hosts, not to nodes.
+    // If the study has hosts, racks are assigned to hosts instead of nodes.
     let (Some(places), word) = (
         hosts.or_else(|| nodes_count(subject)),
         hosts.map(|_| "host"),
@@ -221,7 +221,7 @@ fn too_many_copies(
     }
 }
 
-/// Reports keys for hosts if the study has no hosts.
+/// Reports keys that need hosts if the study has no hosts.
 fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote(HOSTS) {
         return;

@@ -1,5 +1,5 @@
-//! Rules for machines as local hosts: their addresses, the folder that cassay uses on them, and the
-//! limits of simulated hosts that they do not have.
+//! Rules for machines that are used as local hosts: their addresses, the folder that cassay uses on
+//! them, and the limits that only simulated hosts have.
 
 use super::destination;
 use super::harmless::is_own_word;
@@ -69,7 +69,7 @@ pub(super) fn nodes(study: &Node) -> Option<Vec<Option<u64>>> {
     items.iter().map(stated).collect()
 }
 
-/// Reports `nodes_per_host` if every machine has its own number.
+/// Reports `nodes_per_host` if every machine states its own number of nodes.
 fn shares(subject: &Subject<'_>, out: &mut Diagnostics) {
     const EACH: &str = "target.local.nodes_per_host";
     let Some(all) = nodes(subject.node) else {

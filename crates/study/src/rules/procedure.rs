@@ -24,7 +24,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     arrival(subject, out);
 }
 
-/// Checks an endurance run, whose windows replace those of the study, and must also have whole
+/// Checks an endurance run. Its windows replace those of the study, so they must also have whole
 /// seconds.
 fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "procedure.endurance";

@@ -1,10 +1,10 @@
-//! Rules for recorded traffic: the keys that it replaces, and its requirements on the target.
+//! Rules for recorded traffic: the keys that it replaces, and what it requires of the target.
 
 use super::Subject;
 use crate::settings::Draft;
 use yaml::Diagnostics;
 
-/// Path of the speed relative to the recording.
+/// Path of the replay's speed relative to the recording.
 pub(super) const SPEED: &str = "workload.recorded.speed";
 
 /// Reports keys that contradict a recording, and tables that no step would create.

@@ -8,7 +8,7 @@ use measure::clock::SECOND_NS;
 
 /// Input of a rule.
 pub struct Subject<'a> {
-    /// The merged nodes with the written text and its places.
+    /// The merged nodes, with the text and the places of the values.
     pub node: &'a Node,
     /// The same, checked.
     pub tree: &'a Tree,

@@ -128,7 +128,7 @@ fn word(tokens: &[Token], at: usize) -> Option<&str> {
     Some(&word.text)
 }
 
-/// Returns a name with or without quotes.
+/// Returns a name, which may be in quotes. `None` if the token is not a name.
 fn name(tokens: &[Token], at: usize) -> Option<&str> {
     let is_name = |token: &&Token| matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
     Some(&tokens.get(at).filter(is_name)?.text)

@@ -61,7 +61,7 @@ pub(super) fn stated(
 /// Reports variants whose writes would be lost.
 pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let items = match node.find("faults").map(|faults| &faults.raw) {
-        // If the study has other mistakes, the writes are still unknown.
+        // If the study has other mistakes, it is still unknown which writes it makes.
         Some(Raw::List(items)) if out.is_empty() => items.as_slice(),
         _ => return,
     };

@@ -72,7 +72,7 @@ fn one((item, tree): (&Node, &Tree), local: &LocalSpec, registry: Registry, out:
         say("to", message, "remove `target.local.java`".to_owned());
     }
     for (key, value) in &local.yaml {
-        // The setting may have another name in that release.
+        // The check uses the new release, in which the setting may have another name.
         if let Some(refused) = target_spec::yaml_refusal((to, &Origin::Maven), key, value) {
             say(
                 "to",
@@ -115,8 +115,8 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
     }
 }
 
-/// Returns true if release `to` is newer than `from`: it has a later line, or a higher number in
-/// the same line.
+/// Returns true if release `to` is newer than `from`. It is newer if its line is later, or if its
+/// number in the same line is higher.
 fn is_newer(to: &Release, from: &Release) -> bool {
     let key = |release: &Release| {
         let rest = release.version().strip_prefix(release.line().name).unwrap_or_default();
@@ -125,7 +125,7 @@ fn is_newer(to: &Release, from: &Release) -> bool {
         // have a text after the number: 5.0.8+mine.
         let digits = patch.trim_start_matches('.').trim_start_matches('0').bytes();
         let patch: Vec<u8> = digits.take_while(u8::is_ascii_digit).collect();
-        // A preview is older than the release with its number.
+        // A preview such as a beta is older than the release with the same number.
         let age = release.line().age();
         (
             (age, patch.len(), patch),

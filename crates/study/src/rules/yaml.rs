@@ -9,9 +9,9 @@ use ::yaml::{Diagnostics, Node, Raw};
 use target_spec::{YamlRefusal, yaml_together};
 use versions::Release;
 
-/// Keys of `cassandra.yaml`, with their place in a study.
+/// Keys of `cassandra.yaml`, and their place in a study.
 pub(super) struct YamlKeys<'s> {
-    /// Path, as in `target.local.yaml`.
+    /// Path of the keys, such as `target.local.yaml`.
     pub path: &'static str,
     pub node: &'s Node,
     /// The same, checked.

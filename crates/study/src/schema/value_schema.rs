@@ -39,7 +39,7 @@ fn object(value: Value) -> Map<String, Value> {
 fn form(path: &str, typ: &Type) -> Value {
     match typ {
         Type::Text(_) => json!({"type": ["string", "number", "boolean"], "pattern": "\\S"}),
-        // To an editor, a version such as 5.0 is a number.
+        // To an editor, a version such as 5.0 is a number, so numbers are accepted too.
         Type::Name(_) | Type::Release(_) => {
             json!({"type": ["string", "number", "boolean"], "pattern": NAME, "minimum": 0})
         }
@@ -52,7 +52,7 @@ fn form(path: &str, typ: &Type) -> Value {
         Type::Bytes(..) => quantity(&units::pattern::bytes(), typ),
         Type::BitRate(..) => quantity(&units::pattern::bit_rate(), typ),
         Type::Choice(_) | Type::Level(..) => choice(&typ.words()),
-        // The owner of an attached target may define faults with other names.
+        // Other names are accepted, because the owner of an attached target may define faults.
         Type::Fault(_) => json!({"anyOf": [
             {"enum": typ.words()},
             {"type": "string", "pattern": NAME},
@@ -116,7 +116,7 @@ fn choice(known: &[&str]) -> Value {
     json!({"anyOf": [{"enum": known}, {"type": "string", "pattern": pattern}]})
 }
 
-/// Returns the words. A word that YAML reads as a boolean is also accepted as a boolean.
+/// Returns the accepted words. If YAML reads a word as a boolean, this boolean is also accepted.
 fn words(known: &[&str]) -> Vec<Value> {
     let more = known.iter().filter_map(|word| word.parse::<bool>().ok()).map(Value::from);
     known.iter().map(|word| json!(word)).chain(more).collect()
@@ -175,7 +175,7 @@ fn mapping(one: &Value) -> Value {
     })
 }
 
-/// Returns the form of the permitted changes of a phase below a path.
+/// Returns the form of the changes that a phase may make below a path.
 fn phase(path: &str) -> Value {
     let mut properties = Map::new();
     for (key, field) in format::children(path) {
@@ -193,7 +193,7 @@ fn phase(path: &str) -> Value {
     })
 }
 
-/// Returns the form of dotted keys with values. Keys inside lists have no such path.
+/// Returns the form of dotted keys with values. Keys inside lists cannot be written in this form.
 fn scale() -> Value {
     let in_list = |path: &str| {
         let lists = format::fields().filter(|field| matches!(field.typ, Type::List(_)));

@@ -5,16 +5,16 @@ use super::Draft;
 use std::path::PathBuf;
 use target_spec::{AttachedHost, ProcessControl, RemoteHost};
 
-/// Keys for the machines of an attached cluster.
+/// Values of the keys for the machines of an attached cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostsDraft {
-    /// Keys for all machines.
+    /// Values of the keys for all machines.
     pub(crate) common: HostDraft,
     /// Keys for each.
     pub(crate) each: Vec<HostDraft>,
 }
 
-/// Keys for one machine, or for all machines.
+/// Values of the keys for one machine, or for all machines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostDraft {
     pub(crate) ssh: String,
@@ -40,7 +40,7 @@ impl HostsDraft {
         });
     }
 
-    /// Returns the current machine.
+    /// Returns the machine whose keys are being filled in.
     pub(crate) fn one(&mut self) -> &mut HostDraft {
         if self.each.is_empty() {
             self.push("");

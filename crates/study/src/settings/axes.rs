@@ -20,7 +20,7 @@ pub struct ScaleUp {
     pub units: Option<Units>,
     /// Number of units for each value of the axis.
     pub counts: Vec<u32>,
-    /// True if there is a node for each unit.
+    /// True if each unit has its own node.
     pub per_unit: bool,
     /// Only results with a p99 up to this bound count, in ms.
     pub p99_bound_ms: Option<f64>,

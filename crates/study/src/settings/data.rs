@@ -14,12 +14,12 @@ pub struct Data {
     /// Number of rows from which operations choose. Like `load_rows`, this is an estimate for a
     /// load in bytes.
     pub rows: u64,
-    /// True if those rows exist before the measurement of a trial, because they were loaded or are
+    /// True if the rows exist before the measurement of a trial, because they were loaded or are
     /// declared to exist.
     pub has_rows: bool,
     /// Condition that the cluster must meet after loading.
     pub settle: Settle,
-    /// Time limit of settling, ns.
+    /// Time limit of settling, in ns.
     pub settle_limit_ns: u64,
     /// Method of resetting the data before each trial.
     pub reset: Reset,
@@ -56,7 +56,8 @@ pub enum Load {
     Operations(u64),
     /// Loads until the live data of each node has this many bytes on disk, on average.
     BytesPerNode(u64),
-    /// Loads until this share of the data volumes is used, on average: 0.3 is 30 % full.
+    /// Loads until this share of the data volumes is used, on average. For example, 0.3 means 30 %
+    /// full.
     Fraction(f64),
 }
 
@@ -73,7 +74,7 @@ pub enum Settle {
     /// Waits for compactions, if the target reports their end.
     #[default]
     Auto,
-    /// Waits for compactions. A target that does not report their end is refused.
+    /// Waits for compactions. cassay refuses a target that does not report their end.
     Compactions,
     /// Does not wait.
     None,
@@ -97,7 +98,7 @@ pub enum RestoreMethod {
     /// Empties the tables and imports the files, while the nodes run.
     #[default]
     Online,
-    /// Stops the nodes, puts the files into their folders, and starts the nodes.
+    /// Stops the nodes, puts the files into the nodes' folders, and starts the nodes.
     Offline,
 }
 

@@ -41,7 +41,7 @@ pub struct Draft {
     /// The requested version in its written form.
     pub(crate) release: Option<Release>,
     pub(crate) own: OwnCassandra,
-    /// Racks that are assigned to the hosts in turn, or to the nodes if there are no hosts. If
+    /// Racks that are assigned to the hosts in turn, or to the nodes if the study has no hosts. If
     /// empty, each host has its own rack.
     pub(crate) racks: Vec<String>,
     /// Number of hosts. 0 if the study does not state it.
@@ -71,7 +71,7 @@ pub struct Draft {
     pub(crate) bound: Bound,
     /// Share of a search's result that is also measured.
     pub(crate) expected: Option<f64>,
-    /// Length of an endurance run, ns.
+    /// Length of an endurance run, in ns.
     pub(crate) for_ns: u64,
     /// Lengths of other windows that are measured before the endurance run, in ns.
     pub(crate) beside_ns: Vec<u64>,
@@ -126,7 +126,7 @@ pub(crate) struct Series {
     pub(crate) period_ns: Option<u64>,
 }
 
-/// A range of points.
+/// A range of points in a procedure.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     point: fn(u64) -> Point,
@@ -216,7 +216,7 @@ impl Draft {
         };
     }
 
-    /// Sets the price of the last machine for an hour.
+    /// Sets the price for an hour of the machine that was added last.
     pub(crate) fn price_of_host(&mut self, per_hour: f64) {
         self.machine_prices.pop();
         self.machine_prices.push(Some(per_hour));
@@ -381,8 +381,8 @@ impl Draft {
         workload
     }
 
-    /// Returns the data settings. A load in bytes is converted to rows when the program is known:
-    /// see [`crate::compile_workload::estimate_rows`].
+    /// Returns the settings of the data. A load in bytes is converted to rows when the program is
+    /// known. See [`crate::compile_workload::estimate_rows`].
     pub(crate) fn data(&self) -> Data {
         let load_rows = match self.data.load {
             Load::None => 0,

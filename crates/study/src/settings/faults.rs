@@ -6,7 +6,8 @@ use target_spec::fault::{Commands, FaultOption, FaultPlace, Hit, Length, Options
 use target_spec::{HostIndex, NODES_COUNT_MAX, NodeIndex};
 use workload::random::{Draws, lane};
 
-/// Maximum number of faults in a trial, since each fault is recorded, observed and drawn.
+/// Maximum number of faults in a trial. The number is limited, since each fault is recorded,
+/// observed and drawn.
 pub(crate) const FAULTS_MAX: usize = 1_000;
 
 /// Number of the random stream that chooses faults from a seed.
@@ -29,7 +30,8 @@ pub struct StudyFault {
     pub item: usize,
 }
 
-/// Planned target of a fault. The engine resolves it when the cluster runs.
+/// Planned target of a fault. The engine determines the actual nodes and hosts when the cluster
+/// runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlannedHit {
     /// A target that the plan knows. Nodes have the numbers that the study uses.
@@ -42,10 +44,10 @@ pub enum PlannedHit {
     HostOfHottestReplica,
 }
 
-/// An item of `faults`.
+/// Values of an item of `faults`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultDraft {
-    /// Kinds, of which one is chosen at random.
+    /// Kinds of faults, of which one is chosen at random.
     pub kinds: Vec<target_spec::fault::FaultKind>,
     pub on: FaultWhere,
     /// The hosts from which others are cut off. If empty, all other hosts.
@@ -54,17 +56,17 @@ pub(crate) struct FaultDraft {
     pub at_ns: u64,
     /// Length of the fault, in ns. `None` means until the end of the window.
     pub for_ns: Option<u64>,
-    /// Period of a repeating item, ns.
+    /// Period of a repeating item, in ns.
     pub every_ns: Option<u64>,
     pub seed: Option<u64>,
 }
 
-/// Target of an item.
+/// Target of an item of `faults`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FaultWhere {
-    /// A node. For a kind that affects hosts, its host.
+    /// A node. If the kind affects hosts, the host of this node.
     Node(NodeIndex),
-    /// A host. For a kind that affects nodes, its first node.
+    /// A host. If the kind affects nodes, the first node of this host.
     Host(HostIndex),
     /// Hosts that are cut off from others. For other kinds, one of these hosts at random.
     Hosts(Vec<HostIndex>),
@@ -91,7 +93,7 @@ pub(crate) struct FaultTargets {
     pub volume_bytes: Option<u64>,
     /// True if hosts are separate machines.
     pub are_machines: bool,
-    /// True for an attached cluster. The nodes of each host are then known only after connecting.
+    /// True for an attached cluster, whose nodes on each host are known only after connecting.
     pub are_others: bool,
 }
 
@@ -110,7 +112,7 @@ impl FaultTargets {
 }
 
 impl FaultDraft {
-    /// Adds a host that the fault affects.
+    /// Adds a host to the target of the item.
     pub fn host(&mut self, host: HostIndex) {
         match &mut self.on {
             FaultWhere::Hosts(all) => all.push(host),
@@ -265,7 +267,7 @@ fn after_first(count: usize, draws: &mut Draws) -> Option<usize> {
 impl StudyFault {
     /// Describes the fault: `node-slow of node2, cpus 0.1`.
     pub fn words(&self) -> String {
-        // The target already names the nodes.
+        // The option for nodes is omitted, because the target already names the nodes.
         let knobs = FaultOption::ALL.iter().filter(|knob| **knob != FaultOption::Nodes);
         let said = knobs.filter_map(|knob| {
             Some(format!(
@@ -351,7 +353,8 @@ impl Draft {
         &mut self.commands[last]
     }
 
-    /// Returns the kind with a name: a kind that an attached target defines, or a built-in kind.
+    /// Returns the kind with a name. It is a kind that an attached target defines, or a built-in
+    /// kind.
     pub(crate) fn kind_of(&self, name: &str) -> Option<target_spec::fault::FaultKind> {
         match self.kind {
             TargetKind::Attach => {
@@ -390,7 +393,7 @@ impl Draft {
         self.commands.iter().find(|one| one.name == name)
     }
 
-    /// Returns the faults of all items, with the index of the item for each.
+    /// Returns the faults of all items. Each fault comes with the index of its item.
     pub(crate) fn faults(&self) -> Vec<(usize, StudyFault)> {
         let ground = self.ground();
         let items = self.faults.iter().enumerate();

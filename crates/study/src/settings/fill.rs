@@ -1,4 +1,5 @@
-//! Fills a draft from a checked tree by the rows of the table. Each type applies its value.
+//! Fills a draft from a checked tree by the rows of the table. The type of each row applies the
+//! value to the draft.
 
 use super::{Draft, secret_of};
 use crate::checked_tree::Tree;

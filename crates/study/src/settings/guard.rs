@@ -11,7 +11,7 @@ pub struct Guard {
     pub when: GuardedClusters,
     /// Limits of the guard.
     pub limits: GuardLimits,
-    /// Time in which the load rises from zero to its full rate, ns.
+    /// Time in which the load rises from zero to its full rate, in ns.
     pub rise_ns: u64,
 }
 
@@ -30,14 +30,14 @@ pub enum GuardedClusters {
 /// Limits for one second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GuardLimits {
-    /// Maximum p99 of service time (from the send to the answer), ms.
+    /// Maximum p99 of service time (from the send to the answer), in ms.
     pub p99_ms: f64,
     /// Maximum share of failed operations.
     pub error_rate: f64,
 }
 
 impl GuardLimits {
-    /// Returns the limit of p99, ns.
+    /// Returns the limit of p99, in ns.
     pub fn p99_ns(&self) -> u64 {
         (self.p99_ms * MILLISECOND_NS as f64) as u64
     }

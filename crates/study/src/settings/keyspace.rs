@@ -9,11 +9,11 @@ use serde_json::Value;
 pub struct Keyspace {
     /// Name of the keyspace. `None` means the name in the workload.
     pub name: Option<String>,
-    /// Placement of the replicas.
+    /// Replication of the keyspace.
     pub replication: Replication,
     /// True if the study states the replication.
     pub is_replication_stated: bool,
-    /// True if writes go to the commit log. `None` means the setting in the workload.
+    /// True if writes go to the commit log. `None` means the setting of the workload.
     pub durable_writes: Option<bool>,
     /// Compaction options of the keyspace's tables, including `class`. If empty, the workload sets
     /// them.
@@ -25,7 +25,7 @@ pub struct Keyspace {
 }
 
 impl Keyspace {
-    /// Sets the number of copies without naming data centers.
+    /// Sets the number of copies without naming a data center.
     pub fn replicate(&mut self, factor: u32) {
         self.replication = Replication::Simple { factor };
         self.is_replication_stated = true;
@@ -69,8 +69,8 @@ impl Keyspace {
         asked
     }
 
-    /// Returns the text after `ALTER TABLE … WITH` that sets a table's options. `None` if there are
-    /// no options.
+    /// Returns the text after `ALTER TABLE … WITH` that sets a table's options. `None` if the study
+    /// sets no options.
     pub fn table_options(&self) -> Option<String> {
         let map = |entries: &[(String, String)]| {
             let entries =

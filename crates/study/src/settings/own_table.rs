@@ -12,11 +12,11 @@ pub const KEYS_MAX: u64 = 200_000;
 /// An existing table that is used unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnTable {
-    /// `keyspace.table` as written in the study.
+    /// Name of the table as written in the study: `keyspace.table`.
     pub name: String,
     /// Number of partitions that cassay samples from the ring, if no file contains the keys.
     pub keys: u64,
-    /// Maximum rate of reading partitions for keys, per second.
+    /// Maximum rate at which cassay reads partitions for keys, per second.
     pub keys_per_s: u64,
     /// CSV file with the keys, in the folder of the study or below it.
     pub file: Option<String>,
@@ -55,7 +55,7 @@ impl OwnTable {
         format!("{}.workload.yaml", self.file_stem())
     }
 
-    /// Returns the name under which a run keeps the keys taken from the ring.
+    /// Returns the name under which a run keeps the keys that were sampled from the ring.
     pub fn keys_file(&self) -> String {
         format!("{}.keys.csv", self.file_stem())
     }

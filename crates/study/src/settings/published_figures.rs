@@ -19,7 +19,7 @@ pub struct PublishedFile {
     pub ratios: Vec<Ratio>,
     /// Statements about failures.
     pub failures: Vec<Failure>,
-    /// Descriptions of the statements.
+    /// Descriptions of the statements in the publication.
     pub claims: Vec<String>,
     /// Questions that the publication does not answer.
     pub unknown: Vec<String>,
@@ -47,11 +47,12 @@ pub struct Figure {
     pub p99_ms: Option<f64>,
 }
 
-/// A published statement about a failure. The report shows its text next to the study's own result.
+/// A published statement about a failure. The report shows the text of the statement next to the
+/// study's own result.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Failure {
-    /// The failure: `host without high availability`.
+    /// The failure that the statement is about: `host without high availability`.
     pub fault: String,
     /// Kinds of cassay's faults that correspond to the failure: `[node-kill]`.
     pub beside: Vec<String>,
@@ -65,15 +66,15 @@ pub struct Failure {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ratio {
-    /// Description of the subject.
+    /// Description of the subject of the ratio.
     pub what: String,
-    /// The metric: `ops_per_s`, `latency_ms.p99`.
+    /// Metric of the ratio: `ops_per_s`, `latency_ms.p99`.
     pub metric: String,
     /// Variant in the numerator.
     pub of: String,
     /// Variant in the denominator.
     pub to: String,
-    /// Point of the first variant: `{threads: 32}`. If empty, the peak of each variant.
+    /// Point of the first variant: `{threads: 32}`. If empty, the peak of each variant is used.
     pub of_at: BTreeMap<String, f64>,
     /// Point of the second variant.
     pub to_at: BTreeMap<String, f64>,

@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// Recorded traffic as a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedTraffic {
-    /// Folders or files of logs, one for each node.
+    /// Folders or files with logs, one for each node.
     pub files: Vec<String>,
-    /// Speed relative to the recorded rate. `None` if `procedure` states the rate.
+    /// Speed of the replay relative to the recorded rate. `None` if `procedure` states the rate.
     pub speed: Option<f64>,
     /// Selects reads, writes or both.
     pub only: Only,
@@ -21,7 +21,7 @@ pub struct RecordedTraffic {
     pub from_ns: u64,
     /// Length of the replayed part, in ns. `None` means up to the end.
     pub for_ns: Option<u64>,
-    /// Memory for operations and values, bytes.
+    /// Maximum memory for operations and values, in bytes.
     pub memory_bytes: u64,
     /// File with the statements that create keyspace and tables. `None` if keyspace and tables
     /// exist.
@@ -46,7 +46,7 @@ impl Default for RecordedTraffic {
 const MS_NS: u64 = 1_000_000;
 
 impl RecordedTraffic {
-    /// Returns the selection of the logs.
+    /// Returns the selection of operations from the logs.
     pub fn choice(&self) -> Choice {
         Choice {
             only: self.only,
@@ -85,7 +85,7 @@ impl RecordedTraffic {
 pub struct Recordings(BTreeMap<String, Arc<Recording>>);
 
 impl Recordings {
-    /// Creates an empty set.
+    /// Creates an empty set of recordings.
     pub const fn new() -> Recordings {
         Recordings(BTreeMap::new())
     }

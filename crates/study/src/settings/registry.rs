@@ -3,8 +3,8 @@
 use std::fmt;
 use versions::{Release, UnknownRelease};
 
-/// Function that returns true if an unlisted release has been published. `None` if the registry
-/// could not be reached.
+/// Function that returns true if an unlisted release has been published. The function returns
+/// `None` if the registry could not be reached.
 #[derive(Clone, Copy, Default)]
 pub struct Registry(pub Option<fn(&Release) -> Option<bool>>);
 

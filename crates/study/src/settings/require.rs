@@ -28,8 +28,8 @@ pub struct Require {
     pub untold: IfInconclusive,
 }
 
-/// Default share by which a run may be worse than an earlier one. Runs on the same machine differ
-/// by this share without a cause.
+/// Default share by which a run may be worse than an earlier run. Even without a cause, runs on the
+/// same machine differ by this share.
 pub const WORSE_BY_DEFAULT: f64 = 0.05;
 
 impl Default for Require {
@@ -78,8 +78,8 @@ pub enum Where {
 }
 
 impl Require {
-    /// Returns true if there are requirements at points, which are all requirements except the
-    /// ratio between two variants.
+    /// Returns true if a requirement applies at points. These are all requirements except the ratio
+    /// between two variants.
     pub fn has_limits(&self) -> bool {
         let latency = [self.p50_ms, self.p95_ms, self.p99_ms, self.p999_ms];
         let others = [self.error_rate, self.ops_per_s];

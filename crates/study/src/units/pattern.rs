@@ -1,6 +1,7 @@
-//! Regular expressions for these numbers, for the schemas that editors use.
+//! Regular expressions for the numbers of this module, for the schemas that editors use.
 //!
-//! They describe the form, not the limits. They match every text that a `parse_…` function accepts.
+//! The expressions describe the form of a number, not its limits. They match every text that a
+//! `parse_…` function accepts.
 
 use super::{BIT_RATE_UNITS, BYTE_UNITS, DURATION_UNITS};
 

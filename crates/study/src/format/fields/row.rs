@@ -14,7 +14,7 @@ pub(super) const THREADS_MAX: u64 = 1_000_000;
 pub(super) const RATE_MAX: u64 = 1_000_000_000;
 /// Maximum number of local nodes.
 pub const LOCAL_NODES_MAX: u64 = NODES_COUNT_MAX as u64;
-/// Minimum period of a probe, ns. With a shorter period, the probe would affect the measurement.
+/// Minimum period of a probe, in ns. With a shorter period, the probe would affect the measurement.
 pub(super) const PERIOD_MIN: u64 = S / 10;
 pub(super) const PERIOD_MAX: u64 = 3_600 * S;
 /// Maximum number of rows. With this limit, row numbers fit into the 63 bits in a partition key.

@@ -113,7 +113,7 @@ fn counters_do_not_go_back() {
     assert!(read_with(3, 3, counts, ("4.1", &fault(""))).is_ok());
 }
 
-/// `4.0` was once omitted of the check.
+/// A number in the form `4.0` was once omitted from the check.
 #[test]
 fn an_upgrade_names_nodes_that_exist_in_any_form() {
     let to = |nodes: &str| format!("rolling-upgrade, to: 5.0, nodes: {nodes}");

@@ -13,7 +13,7 @@ fn an_amount_of_bytes_becomes_an_estimate_of_rows() {
     };
     let once = whole(1, "bytes_per_node: 200MB");
     assert!((1_000_000..4_000_000).contains(&once), "{once}");
-    // Each copy needs space, so three copies fill the whole space on three nodes.
+    // Each copy needs space, so three copies on three nodes leave room for a third of the rows.
     assert_eq!(whole(3, "bytes_per_node: 200MB"), once / 3);
     let full = whole(3, "fraction: 0.3");
     assert!(
