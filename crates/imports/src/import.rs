@@ -12,7 +12,7 @@ use workload::{Program, Stage};
 pub enum Tool {
     /// The tool cassandra-stress.
     Stress,
-    /// NoSQLBench: nb4 and nb5.
+    /// NoSQLBench, with the files and options of nb4 and nb5.
     Nb,
     /// The tool YCSB.
     Ycsb,
@@ -35,7 +35,7 @@ impl Tool {
         }
     }
 
-    /// Returns the options whose value is a password in a separate word.
+    /// Returns the options whose value is a password. The value is a separate word.
     pub fn secret_options(self) -> &'static [&'static str] {
         match self {
             Tool::Stress | Tool::Nb | Tool::Ycsb => &[],
@@ -99,18 +99,19 @@ pub struct Import {
     pub connection: Connection,
 }
 
-/// One command of another tool: schema, warm-up, then measured operations.
+/// A step that corresponds to one command of another tool: schema, warm-up, then measured
+/// operations.
 #[derive(Clone, Debug)]
 pub struct ImportStep {
     /// Name of the step: `write`, `rampup`, `load`, …
     pub name: String,
     /// Operations of the step.
     pub program: Arc<Program>,
-    /// Stage of the program.
+    /// Stage of the program that the step runs.
     pub stage: Stage,
-    /// Statements to execute in order before the measurement.
+    /// Statements to execute before the measurement, in this order.
     pub before: Vec<String>,
-    /// Number of the first operation.
+    /// Number of the first operation of the step.
     pub first_operation: u64,
     /// Condition that ends the step.
     pub limit: StepLimit,
@@ -195,7 +196,7 @@ pub struct Connection {
     pub username: Option<String>,
     /// The password, which is never shown.
     pub password: Option<Secret>,
-    /// File with the password in its first line. The import does not read it.
+    /// File whose first line is the password. The import does not read this file.
     pub password_file: Option<String>,
     /// True if TLS is requested.
     pub tls: Option<bool>,

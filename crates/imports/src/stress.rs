@@ -1,4 +1,5 @@
-//! Imports cassandra-stress: its command line, its user profiles, and the rows that it would write.
+//! Imports cassandra-stress: its command line, its user profiles, and the rows that the tool would
+//! write.
 
 mod access;
 mod argument_split;

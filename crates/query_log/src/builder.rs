@@ -30,7 +30,7 @@ const MS_NS: u64 = 1_000_000;
 #[derive(Debug)]
 pub struct Builder {
     choice: Choice,
-    /// Time of the first record that is a request.
+    /// Time of the first record that is a request, in ms since 1970.
     first_ms: Option<u64>,
     forms: IndexSet<Form>,
     known: IndexMap<(String, Option<String>), Result<KnownStatement, Why>>,
@@ -240,7 +240,7 @@ impl Builder {
         }
     }
 
-    /// Returns the recording. Fails if none of the records can be replayed.
+    /// Returns the recording. Fails if no record can be replayed.
     pub fn finish(self, logs: Vec<LogRead>) -> Result<Recording, Nothing> {
         let Some(began_ms) = self.at_ms.iter().min().copied() else {
             return Err(Nothing {
@@ -293,7 +293,7 @@ impl Builder {
 /// Error for logs without any record that can be replayed.
 #[derive(Debug)]
 pub struct Nothing {
-    /// Numbers of omitted records, by reason.
+    /// Number of omitted records, by reason.
     pub left_out: BTreeMap<Why, u64>,
     /// The logs that were read.
     pub logs: Vec<LogRead>,
@@ -345,7 +345,7 @@ fn course(at_ms: &[u64]) -> ArrivalTimes {
         due_ns.extend(at);
     }
     let last_ns = due_ns.last().copied().unwrap_or(0);
-    // The recording extends beyond the last operation by the average distance between operations.
+    // The recording ends after the last operation, by the average distance between operations.
     let gap_ns = last_ns / (due_ns.len() as u64).max(2).saturating_sub(1);
     ArrivalTimes::new(due_ns, last_ns + gap_ns.max(MS_NS))
 }

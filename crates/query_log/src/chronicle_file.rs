@@ -12,9 +12,9 @@ use std::io::{self, Read};
 
 /// Bits of a header that contain the length of its document.
 const LENGTH: u32 = 0x3FFF_FFFF;
-/// Bit for the queue's own documents.
+/// Bit of a header that marks the queue's own documents.
 const META: u32 = 0x4000_0000;
-/// Bit for a document that is not complete.
+/// Bit of a header that marks a document that is not complete.
 const OPEN: u32 = 0x8000_0000;
 /// Header at the end of a file. The queue continues in the next file.
 const END: u32 = OPEN | META;

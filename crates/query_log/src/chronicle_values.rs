@@ -57,7 +57,7 @@ mod code {
     pub const TEXT_0: u8 = 0xE0;
 }
 
-/// A cursor over a document.
+/// A cursor over the items of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Items<'a> {
     bytes: &'a [u8],
@@ -119,7 +119,7 @@ impl<'a> Items<'a> {
         }))
     }
 
-    /// Returns the next item. `None` at the end of the document.
+    /// Returns the next item. At the end of the document, returns `None`.
     pub fn next(&mut self) -> Result<Option<Item<'a>>, MalformedDocument> {
         while self.at < self.bytes.len() {
             let at = self.at;
@@ -188,7 +188,7 @@ impl<'a> Items<'a> {
         Ok(None)
     }
 
-    /// Advances to the value of a field.
+    /// Advances to the value of a field with this name.
     pub fn field(&mut self, name: &str) -> Result<(), MalformedDocument> {
         while let Some(item) = self.next()? {
             if matches!(&item, Item::Field(found) if found == name) {

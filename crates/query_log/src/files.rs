@@ -25,9 +25,9 @@ pub enum ReadError {
     /// A file or folder cannot be read.
     #[error("cassay cannot read {name}: {error}")]
     Unreadable {
-        /// Name as given by the user.
+        /// Name of the file or folder that the user gave.
         name: String,
-        /// Error of the system.
+        /// Error that the system reports.
         error: io::Error,
     },
     /// The folder contains no log.
@@ -101,7 +101,7 @@ fn unreadable(name: &str) -> impl Fn(io::Error) -> ReadError + '_ {
     }
 }
 
-/// Returns the logs in a file or folder.
+/// Returns the logs that a file or folder contains.
 fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
     if !path.is_dir() {
         return Ok(vec![log(name, vec![path.to_owned()])]);

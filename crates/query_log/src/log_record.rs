@@ -1,4 +1,4 @@
-//! One record of a log in cassay's own terms: the request, its values and its time.
+//! One record of a log, independent of the log's format: the request, its values and its time.
 
 use crate::audit_line;
 use crate::chronicle_values::{Items, MalformedDocument};
@@ -46,7 +46,7 @@ pub enum Why {
     NoStatement,
     /// The statement names no keyspace, and its connection has none.
     NoKeyspace,
-    /// The statement is unknown, or a token in it is not closed.
+    /// The statement is of an unknown kind, or a token in it is not closed.
     Unknown,
     /// The number of values differs from the number of markers in the statement.
     OtherValues,
@@ -142,7 +142,7 @@ pub struct Request {
     pub has_values: bool,
 }
 
-/// A statement with its values.
+/// A statement with the values of its markers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
     /// Text of the statement.

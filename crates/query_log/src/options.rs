@@ -34,7 +34,7 @@ pub(crate) struct Options<'a> {
     pub continues: bool,
     /// True if the client sets the write timestamp.
     pub stamped: bool,
-    /// Keyspace in the request itself.
+    /// Keyspace that the request itself states.
     pub keyspace: Option<&'a str>,
     pub values_count: u16,
     /// The values, each as `[int length][bytes]`.

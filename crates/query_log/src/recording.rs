@@ -19,7 +19,7 @@ pub const STATEMENTS_MAX: usize = 10_000;
 /// operations per second with values of 80 bytes each.
 pub const MEMORY_BYTES: u64 = 2 << 30;
 
-/// Selection of recorded operations.
+/// Selection of operations by their effect on data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Only {
     /// Reads and writes.
@@ -44,7 +44,7 @@ impl Only {
 /// Selection of a part of recorded traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Choice {
-    /// Reads, writes or both.
+    /// Selects reads, writes or both.
     pub only: Only,
     /// Keyspaces whose operations are selected. If empty, all keyspaces.
     pub keyspaces: Vec<String>,
@@ -97,7 +97,7 @@ pub struct KindCount {
     pub statements: u64,
 }
 
-/// One statement of an operation.
+/// A statement of an operation, with the place of its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     /// Offset of the statement's values in [`Recording::values`].
@@ -108,7 +108,7 @@ pub(crate) struct Part {
     pub form: u16,
 }
 
-/// An operation: a range of parts.
+/// An operation, which is a range of parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub first: u32,
@@ -116,16 +116,16 @@ pub(crate) struct Operation {
     pub kind: u8,
 }
 
-/// Statistics of a log file, or of the log of a node.
+/// Statistics of a log, which is a file or the log of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogRead {
-    /// The folder or file, as given by the user.
+    /// Name of the folder or file that the user gave.
     pub name: String,
     /// Number of files that were read.
     pub files: usize,
     /// Number of bytes that were read.
     pub bytes: u64,
-    /// Number of records, whether replayed or not.
+    /// Number of records in the log. It includes records that are not replayed.
     pub records: u64,
     /// Notes on the files of the log, one sentence each.
     pub notes: Vec<String>,
@@ -140,7 +140,7 @@ pub struct Recording {
     pub began_ms: u64,
     /// Due time of each operation after the first one, and the length of the recording.
     pub course: Arc<ArrivalTimes>,
-    /// Kinds, in the order of their first operations.
+    /// Kinds of operations, in the order of their first operations.
     pub kinds: Vec<KindCount>,
     /// Number of operations by consistency level.
     pub levels: BTreeMap<Consistency, u64>,

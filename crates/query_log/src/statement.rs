@@ -15,7 +15,7 @@ pub enum Verb {
     Update,
     /// A statement that begins with DELETE.
     Delete,
-    /// Several statements at once.
+    /// A batch, which contains several statements.
     Batch,
 }
 
@@ -187,7 +187,7 @@ impl Words<'_> {
         (from..self.0.len()).find(ends).map_or(self.0.len(), |at| at + 1)
     }
 
-    /// Counts the bind markers: `?`, and `:name`.
+    /// Returns the number of bind markers, which are `?` and `:name`.
     fn markers(&self) -> usize {
         let is_named = |at: usize| {
             self.is_symbol(at, ":")

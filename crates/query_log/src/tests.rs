@@ -290,7 +290,7 @@ fn a_hole_in_a_log_is_said_with_what_is_behind_it() {
     let bytes = fixture("full-query-log.cq4.gz");
     let whole = read(&[("a.cq4", &bytes)], Choice::default());
     assert!(whole.logs[0].notes.is_empty(), "{:?}", whole.logs[0].notes);
-    // This is the header of the document in the middle of the file, by the queue's own count.
+    // According to the queue, this is the header of the document in the middle of the file.
     let mut queue = Queue::open(&bytes[..]).expect("a queue");
     let mut headers = Vec::new();
     while let Some(length) = queue.next_document().expect("whole").map(<[u8]>::len) {

@@ -18,7 +18,7 @@ pub enum UnpackError {
     /// The bytes cannot be read.
     #[error("cassay cannot read the received recorded traffic: {0}")]
     Unreadable(#[from] io::Error),
-    /// The bytes differ from the packed bytes.
+    /// The bytes differ from those that were packed.
     #[error("the received recorded traffic differs from the original: {0}")]
     Other(&'static str),
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-/// An address, with one port or with any port.
+/// The address of a node, with one port or with any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodePlace {
     /// IP address of the node.
@@ -17,7 +17,7 @@ pub struct NodePlace {
 impl FromStr for NodePlace {
     type Err = &'static str;
 
-    /// Parses `10.0.0.5`, `10.0.0.5:9042`, `::1` or `[::1]:9042`.
+    /// Parses an address such as `10.0.0.5`, `10.0.0.5:9042`, `::1` or `[::1]:9042`.
     fn from_str(text: &str) -> Result<NodePlace, &'static str> {
         let with_port = text.parse::<SocketAddr>().map(|at| (at.ip(), Some(at.port())));
         let read = with_port.or_else(|_| text.parse::<IpAddr>().map(|ip| (ip, None)));

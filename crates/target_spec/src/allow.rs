@@ -6,7 +6,7 @@ use std::fmt;
 /// Action on existing data or schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
-    /// Create a keyspace, or a table, type, index or view in one.
+    /// Create a keyspace, or create a table, type, index or view in a keyspace.
     Create,
     /// Write, overwrite or delete rows.
     Write,
@@ -14,7 +14,7 @@ pub enum Act {
     Alter,
     /// Remove all rows of a table.
     Truncate,
-    /// Remove a keyspace or an object in it.
+    /// Remove a keyspace or an object in a keyspace.
     Drop,
 }
 
@@ -40,7 +40,7 @@ impl Act {
     }
 }
 
-/// A keyspace, or an object in a keyspace.
+/// A keyspace, or an object that a keyspace contains.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
     /// Name of the keyspace in the server.

@@ -26,7 +26,7 @@ pub struct AttachedHost {
     pub data: Option<PathBuf>,
 }
 
-/// Returns a folder for the node with this address.
+/// Returns the folder with the address of the node in place of the placeholder.
 pub fn folder_of_node(folder: &Path, node: IpAddr) -> PathBuf {
     let text = folder.to_string_lossy();
     PathBuf::from(text.replace(NODE_PLACE, &node.to_string()))
@@ -35,11 +35,12 @@ pub fn folder_of_node(folder: &Path, node: IpAddr) -> PathBuf {
 /// Method of stopping and starting a node that cassay did not start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProcessControl {
-    /// A unit of systemd.
+    /// The node runs in a unit of systemd, with this name.
     Systemd(String),
-    /// A container of Docker.
+    /// The node runs in a container of Docker, with this name.
     Docker(String),
-    /// Two programs with their arguments, run without a shell.
+    /// The node is stopped and started by two programs with their arguments. They run without a
+    /// shell.
     Command {
         /// Program that stops the node, and exits with 0 when it has ended.
         stop: Vec<String>,

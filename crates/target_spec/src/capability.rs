@@ -82,7 +82,7 @@ measure::word_enum! {
 }
 
 impl Capability {
-    /// Faults of volumes, on hosts that have volumes.
+    /// The capabilities for faults of volumes. Only hosts with volumes have them.
     pub const OF_VOLUMES: [Capability; 5] = [
         Capability::VolumeOff,
         Capability::VolumeReadOnly,
@@ -120,7 +120,8 @@ impl CapabilityStatus {
         }
     }
 
-    /// Returns the method of the capability, or the reason why it is absent.
+    /// Returns the method of the capability. If the capability is absent, returns the reason as an
+    /// error.
     pub fn answer(&self) -> Result<String, String> {
         let detail = self.detail.clone();
         if self.present {

@@ -33,8 +33,8 @@ pub fn jvm_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// Describes the first option that sets another heap than `heap`. `None` if there is no such
-/// option.
+/// Describes the first JVM option that sets another heap than the setting `heap`. `None` if no
+/// option does.
 pub(crate) fn heap_refusal(spec: &LocalSpec) -> Option<String> {
     let heap = spec.heap_bytes;
     spec.jvm_options.iter().find_map(|option| {

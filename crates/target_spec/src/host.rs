@@ -184,7 +184,8 @@ pub struct HostsSpec {
 }
 
 impl HostsSpec {
-    /// Returns the names of remote machines for `ssh`, each with its machine type if stated.
+    /// Returns the names of remote machines for `ssh`. Each name includes the machine type, if it
+    /// is stated.
     pub fn names(&self) -> Vec<String> {
         self.machines.iter().map(RemoteHost::ssh_name).collect()
     }
@@ -229,7 +230,7 @@ impl HostKind {
 }
 
 measure::word_enum! {
-    /// Degree of isolation of hosts.
+    /// The way in which simulated hosts are isolated from each other.
     #[derive(Default)]
     pub enum Isolation {
         /// Isolation as with [`Isolation::Hosts`] if this machine allows it, otherwise as with
@@ -239,7 +240,7 @@ measure::word_enum! {
         /// A separate network, cgroups and a volume for each host. cassay refuses this if the
         /// machine does not allow it.
         Hosts = "hosts",
-        /// Only separate addresses, without any limits of [`HostSpec`].
+        /// Only separate addresses. The limits of [`HostSpec`] do not apply.
         Loopback = "loopback",
     }
 }

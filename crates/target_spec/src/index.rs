@@ -61,7 +61,7 @@ pub type PerNode<T> = PerIndex<NodeIndex, T>;
 /// A list with a value for each host, in host order.
 pub type PerHost<T> = PerIndex<HostIndex, T>;
 
-/// A list that takes only one kind of index.
+/// A list that can be accessed only by one kind of index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerIndex<I, T> {
     values: Vec<T>,

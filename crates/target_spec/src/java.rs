@@ -26,7 +26,7 @@ impl JavaChoice {
     }
 }
 
-/// Requirements for a Java.
+/// Requirements that a Java must meet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JavaWanted {
     /// Suitable major versions, the best version first.

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 pub enum KubernetesOwner {
     /// A K8ssandraCluster, with all of its data centers in the namespace.
     K8ssandra(String),
-    /// A CassandraDatacenter of cass-operator.
+    /// A CassandraDatacenter that cass-operator manages.
     CassOperator(String),
-    /// A service, of any origin.
+    /// A service, whoever created it.
     Service(String),
 }
 
@@ -46,12 +46,12 @@ pub struct KubernetesCluster {
     pub metrics: Vec<String>,
 }
 
-/// Agents in pods of an attached cluster, and the folders that they use.
+/// Agents that cassay runs in the pods of an attached cluster, and the folders that they use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodAgents {
     /// Container in which the node runs. `None` means the default container of the pod.
     pub container: Option<String>,
-    /// Folder for the program and for the agent's files. `None` means `/tmp`.
+    /// Folder for the program and the other files of the agent. `None` means `/tmp`.
     pub folder: Option<PathBuf>,
     /// Folder with the logs of the node. cassay only reads the logs.
     pub logs: Option<PathBuf>,

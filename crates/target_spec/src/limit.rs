@@ -1,5 +1,5 @@
-//! A limit of a host as a value with its unit. Limits are compared as values, and written in one
-//! form.
+//! A limit of a host as a value with its unit. Limits are compared as values, and always written in
+//! the same form.
 
 use std::fmt;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct NullSpec {
     /// Latency added to every answer.
     pub latency: Latency,
-    /// Periodic stalls, if any.
+    /// Periodic stalls. `None` if the server never stalls.
     pub stall: Option<Stall>,
     /// Maximum number of answers per second, sent one after the other in the order of their
     /// requests. Additional requests wait in an unlimited queue. `None` means as fast as possible.
@@ -17,13 +17,14 @@ pub struct NullSpec {
     pub capacity_per_s: Option<u64>,
     /// Change of the capacity over time, if any. A measurement should find this change.
     pub drift: Option<Drift>,
-    /// Shares (0 to 1) of operations that are answered with an error. Operations are EXECUTE, BATCH
-    /// and QUERY, except for schema, system tables and USE. Each event loop counts separately.
+    /// Errors with which operations are answered, each with the share of operations from 0 to 1.
+    /// Operations are EXECUTE, BATCH and QUERY, except for schema, system tables and USE. Each
+    /// event loop counts separately.
     pub errors: Vec<(ErrorCode, f64)>,
-    /// Result of a read.
+    /// Result that a read returns.
     pub reads: Reads,
-    /// CPUs, each with one event loop pinned to it. If empty, there is one event loop, which is not
-    /// pinned.
+    /// CPUs to which event loops are pinned, one event loop to each. If empty, there is one event
+    /// loop, which is not pinned.
     pub cpus: Vec<usize>,
     /// Port on 127.0.0.1. 0 selects a free port.
     pub port: u16,
@@ -92,7 +93,7 @@ pub struct Drift {
 }
 
 impl Default for Drift {
-    /// Returns a constant capacity.
+    /// Returns a drift that leaves the capacity unchanged.
     fn default() -> Drift {
         Drift {
             to: 1.0,

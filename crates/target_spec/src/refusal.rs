@@ -12,14 +12,14 @@ pub const NO_HA_OF_MACHINES: [&str; 2] = [
     "remove it, or its variant: `--set variants.NAME=none`",
 ];
 
-/// An impossible setting of local nodes.
+/// A setting of local nodes that no machine can apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecRefusal {
     /// Key of the setting below `target.local`.
     pub key: &'static str,
     /// Reason for the refusal, including the value.
     pub why: String,
-    /// Way to correct the mistake.
+    /// Advice on how to correct the setting.
     pub hint: String,
 }
 

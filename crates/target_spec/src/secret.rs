@@ -28,12 +28,12 @@ impl fmt::Debug for Secret {
 /// Source of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
-    /// The first line of a file.
+    /// The secret is the first line of a file.
     File(PathBuf),
-    /// The value of an environment variable.
+    /// The secret is the value of an environment variable.
     Env(String),
     /// A name whose source is not known yet.
     Named(String),
-    /// A value in memory.
+    /// The secret is a value in memory.
     Held(Secret),
 }

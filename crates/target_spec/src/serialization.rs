@@ -12,7 +12,7 @@ where
     Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
-/// A duration as seconds.
+/// Serializes a duration as seconds.
 pub mod seconds {
     use super::*;
 
@@ -25,7 +25,7 @@ pub mod seconds {
     }
 }
 
-/// A duration as nanoseconds, or null.
+/// Serializes a duration as nanoseconds, or as null.
 pub mod nanoseconds {
     use super::*;
 

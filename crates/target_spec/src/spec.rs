@@ -1,4 +1,4 @@
-//! Specification of a target from a study or a command line.
+//! Specification of a target, as a study or a command line states it.
 
 use crate::address_translation::Translation;
 use crate::attached_host::AttachedHost;
@@ -82,11 +82,12 @@ pub struct LocalSpec {
     /// Tokens of each node, in ascending order. If empty, each node has `num_tokens` tokens, at
     /// equal distances.
     pub tokens: Vec<Vec<i64>>,
-    /// Loopback address of the first node, which the others follow. `None` means a free address.
+    /// Loopback address of the first node. The other nodes have the following addresses. `None`
+    /// means a free address.
     pub address: Option<std::net::Ipv4Addr>,
     /// Initial and maximum heap of each node, in bytes.
     pub heap_bytes: u64,
-    /// Garbage collector. `None` means G1, as in Apache's options for Java 17.
+    /// Garbage collector of the nodes. `None` means G1, as in Apache's options for Java 17.
     pub collector: Option<Collector>,
     /// Settings of `cassandra.yaml` in addition to cassay's own. Keys that cassay controls are
     /// refused.
@@ -225,7 +226,7 @@ pub enum Origin {
         /// SHA-256 of the file, in lower-case hexadecimal digits.
         sha256: String,
     },
-    /// A folder that a command creates.
+    /// A folder that a command builds.
     Build {
         /// The program with its arguments. It runs in the folder.
         command: Vec<String>,
@@ -259,7 +260,7 @@ impl BuildIdentity {
     }
 }
 
-/// Host of a node, and its index on the host.
+/// The host of a node, and the index of the node on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
     /// Its host.
@@ -272,7 +273,7 @@ measure::word_enum! {
     /// Authentication of a managed cluster.
     #[derive(Default)]
     pub enum Authentication {
-        /// Every user of this machine may connect.
+        /// Every user of this machine may connect without a password.
         #[default]
         None = "none",
         /// Clients need the password of the only role, which cassay creates. The password is in a
@@ -328,7 +329,7 @@ pub struct AttachSpec {
     /// Source of the password. The password itself is never given on a command line, where `ps`
     /// shows it.
     pub password: Option<SecretSource>,
-    /// TLS settings. Plain TCP if absent.
+    /// TLS settings. If absent, connections are plain TCP.
     pub tls: Option<TlsSpec>,
     /// Data center whose nodes are used. If absent, all nodes are used.
     pub datacenter: Option<String>,
@@ -359,8 +360,8 @@ pub struct JolokiaAccess {
     pub user: Option<String>,
     /// Source of the password.
     pub password: Option<SecretSource>,
-    /// HTTPS settings. Plain HTTP if absent. Without a server name, the certificate must contain
-    /// the address.
+    /// HTTPS settings. If absent, connections are plain HTTP. Without a server name, the
+    /// certificate must contain the address.
     pub tls: Option<TlsSpec>,
 }
 
@@ -378,7 +379,7 @@ impl Default for JolokiaAccess {
 /// Settings of TLS.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TlsSpec {
-    /// PEM file of certificate authorities. The trust store of the system if absent.
+    /// PEM file of certificate authorities. If absent, the trust store of the system is used.
     pub ca: Option<PathBuf>,
     /// True if the server's certificate is verified. Only an explicit `false` disables the
     /// verification.

@@ -102,7 +102,8 @@ pub fn yaml_refusal(
         let why = format!("you cannot set {key} of cassandra.yaml: {why}");
         return Some(refusal(why, "remove it"));
     }
-    // A release that is not pinned may have other settings, and a build may have other types.
+    // A release that is not pinned may have other settings, and a user's build may have other
+    // types.
     let is_pinned = release.is_pinned() && *origin == Origin::Maven;
     let is_of_one_release = |lack: Lack| match lack {
         Lack::Unknown => true,
@@ -115,7 +116,7 @@ pub fn yaml_refusal(
         }
         Setting::Known | Setting::Named { .. } | Setting::Refused(_) => {}
     }
-    // A build may contain other classes, or classes of a later line.
+    // A user's build may contain other classes, or classes of a later line.
     let lacking = || class_lacking(release.line(), value);
     if let Some(why) = (*origin == Origin::Maven).then(lacking).flatten() {
         return Some(refusal(why, LACKED_CLASS_HINT));
@@ -270,7 +271,7 @@ fn yaml_twice(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusa
 pub struct YamlRefusal {
     /// The problem, including the key of the setting.
     pub why: String,
-    /// Way to correct the setting.
+    /// Advice on how to correct the setting.
     pub hint: String,
 }
 

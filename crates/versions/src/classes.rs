@@ -3,7 +3,7 @@
 use crate::line::Line;
 use crate::release_lines::{LINES, joined};
 
-/// Advice on a class that a line does not have.
+/// Hint for a class that a line does not have.
 pub const LACKED_CLASS_HINT: &str = "use a class that it has, or another line";
 
 impl Line {

@@ -17,16 +17,17 @@ const SERVERS: [&str; 2] = ["apache-cassandra-", "cassandra-all-"];
 /// Maximum unpacked size of a distribution, in bytes. Distributions of 6.0 have about 200 MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
-/// Suffixes of jars in a source tree that have the server's prefix but are not the server.
+/// Suffixes of jars in a source tree that have the prefix of the server's jar, but do not contain
+/// the server.
 const NOT_SERVER: [&str; 3] = ["-sources.jar", "-javadoc.jar", "-tests.jar"];
 
-/// Folders of jars in a distribution, and in a built source tree.
+/// Folders that contain jars, in a distribution and in a built source tree.
 const FOLDERS: [&str; 3] = ["lib", "build", "build/lib/jars"];
 
-/// The files in a folder from which nodes are started.
+/// The files of a distribution or source tree from which nodes are started.
 #[derive(Clone, Debug)]
 pub struct Home {
-    /// Folder of the distribution.
+    /// Folder of the distribution or source tree.
     pub folder: PathBuf,
     /// Release in the folder.
     pub release: Release,
@@ -45,9 +46,9 @@ pub enum HomeError {
     /// The folder or file cannot be read.
     #[error("cassay cannot read {path}: {answer}")]
     Unreadable {
-        /// The folder or file.
+        /// Path of the folder or file.
         path: String,
-        /// Error of the system.
+        /// Error that the system reports.
         answer: io::Error,
     },
     /// The folder or file contains no server.
@@ -73,7 +74,7 @@ pub enum HomeError {
         names()
     )]
     OtherLine {
-        /// The folder or file.
+        /// Path of the folder or file.
         path: String,
         /// Version according to the server's jar.
         version: String,
@@ -145,7 +146,7 @@ impl Home {
     }
 }
 
-/// Returns the commit of a folder with a `.git`.
+/// Returns the commit of a folder that contains a `.git`.
 fn commit_at(folder: &Path) -> Option<String> {
     let own = folder.join(".git");
     let read = |path: &Path| foreign::text(FileKind::Home, path).ok();
@@ -172,7 +173,7 @@ fn commit_at(folder: &Path) -> Option<String> {
     commit(line.trim())
 }
 
-/// Returns a text if it is the hash of a commit.
+/// Returns the text if it is the hash of a commit.
 fn commit(text: &str) -> Option<String> {
     let is_one = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_one.then(|| text.to_owned())

@@ -9,7 +9,8 @@ const VERSION_FILE: &str = "org/apache/cassandra/config/version.properties";
 /// Maximum size of the version file, in bytes. This file has three short lines.
 const VERSION_FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// Unpacks one file of a jar, truncated to `bytes_max`. `None` if the jar does not contain it.
+/// Unpacks one file of a jar. At most `bytes_max` bytes are returned. `None` if the jar does not
+/// contain the file.
 ///
 /// # Errors
 /// The jar is not a zip, or compresses the file with an unknown method.
@@ -49,7 +50,7 @@ pub(crate) mod tests {
     use super::*;
     use std::io::Write;
 
-    /// Returns a jar with one compressed file.
+    /// Returns a jar that contains one compressed file.
     pub(crate) fn jar_with(member: &str, text: &str) -> Vec<u8> {
         let mut zip = rawzip::ZipArchiveWriter::new(Vec::new());
         let named = zip.new_file(member);

@@ -4,7 +4,7 @@
 use crate::quantity::{self, QuantityKind as Measure};
 use serde_json::Value;
 
-/// Kind of a setting's values, as in `settings.txt` after the name.
+/// The kind of values of a setting, as written after its name in `settings.txt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueKind<'a> {
     takes: Takes<'a>,
@@ -18,7 +18,7 @@ enum Takes<'a> {
     Whole(Width),
     Number,
     Text,
-    /// One of these words, separated by `|`.
+    /// One of these words. The words are separated by `|`.
     OneOf(&'a str),
     /// A whole number with a unit. The text is the smallest permitted unit.
     Quantity(Width, &'a str),
@@ -36,7 +36,7 @@ enum Width {
 /// Description of a wrong value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrongValue {
-    /// Values that the setting accepts.
+    /// Description of the values that the setting accepts.
     pub takes: String,
     /// A valid value, close to the wrong one if possible.
     pub example: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct WrongValue {
 const SWITCHES: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
 
 impl<'a> ValueKind<'a> {
-    /// Parses the kind in a line of `settings.txt`. `other` represents unknown kinds.
+    /// Parses the kind in a line of `settings.txt`. An unknown kind is treated as `other`.
     pub(crate) fn parse(text: &'a str) -> ValueKind<'a> {
         let (takes, may_be_empty) = match text.strip_suffix('?') {
             Some(takes) => (takes, true),
@@ -189,8 +189,8 @@ fn whole(text: &str) -> Option<i128> {
     Some(plain.parse().unwrap_or(i128::MAX))
 }
 
-/// Returns a quantity in units of `smallest`, if its unit is `smallest` or a larger unit of the
-/// same kind.
+/// Returns a quantity in units of `smallest`. The quantity must have this unit or a larger unit of
+/// the same kind.
 fn count(text: &str, smallest: &str) -> Option<i128> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);

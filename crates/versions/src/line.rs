@@ -12,7 +12,7 @@ pub struct Line {
     pub pinned: &'static str,
     /// SHA-256, size in bytes and path of each file of the pinned release, one file per line.
     pub lock: &'static str,
-    /// Settings, in the format of the crate's documentation.
+    /// Settings of the line, in the format that the documentation of the crate describes.
     pub(crate) settings: &'static str,
     /// Settings that are guardrails, one per line. The server applies them to ordinary users, but
     /// not to superusers.
@@ -58,7 +58,7 @@ pub(crate) struct Presets {
     pub latest: &'static str,
 }
 
-/// Formats of SSTables by the letters in their names.
+/// Formats of SSTables, given by the letters in their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formats {
     /// The newest version of `big`, the original format.

@@ -1,4 +1,4 @@
-//! Presets, which are the settings files that come with Cassandra.
+//! Presets: the settings files that come with Cassandra.
 
 use crate::line::Line;
 use crate::release_lines::{LINES, joined};

@@ -7,9 +7,9 @@ use serde_json::Value;
 pub(crate) enum Unit<'a> {
     /// The old and the new value are the same.
     Same,
-    /// The meaning differs, and no number expresses it.
+    /// The old value has another meaning, and no number expresses it.
     Other,
-    /// This unit, such as `ms` or `MiB/s`.
+    /// The number has this unit, such as `ms` or `MiB/s`.
     Of(&'a str),
 }
 

@@ -62,7 +62,7 @@ impl Release {
         })
     }
 
-    /// Returns the error for a release that no repository has.
+    /// Returns the error for a release that is in no repository.
     pub fn unpublished(&self) -> UnknownRelease {
         let line = self.line();
         let known: Vec<&str> = line.releases().collect();

@@ -28,16 +28,16 @@ pub enum Setting {
     Known,
     /// The line has the setting under another name: `name: value`.
     Named {
-        /// Name in this line.
+        /// Name of the setting in this line.
         name: String,
-        /// Value in this line.
+        /// Value of the setting in this line.
         value: Value,
     },
     /// The line does not have the setting.
     Refused(SettingRefusal),
 }
 
-/// Reason why a line does not have a setting.
+/// Reason why a setting cannot be used in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingRefusal {
     /// Kind of the refusal.
@@ -48,7 +48,7 @@ pub struct SettingRefusal {
     pub hint: String,
 }
 
-/// Kinds of reasons why a line does not have a setting.
+/// Kinds of reasons why a setting cannot be used in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
     /// An earlier line had the setting.
@@ -82,8 +82,8 @@ impl Line {
         wrong.map_or(setting, Setting::Refused)
     }
 
-    /// Returns the reason why the server refuses a value when it reads its file, by the type of the
-    /// setting.
+    /// Returns the reason why the server refuses a value when it reads its file. The type of the
+    /// setting determines whether it does.
     fn wrong(&self, name: &str, value: &Value) -> Option<SettingRefusal> {
         let mut rows = self.settings.lines().filter_map(|line| line.split_once(' '));
         let (_, kind) = rows.find(|(known, _)| *known == name)?;
@@ -152,8 +152,8 @@ impl Line {
         Setting::Refused(self.refused(name))
     }
 
-    /// Looks up a setting with an unchanged name whose value has a unit in later lines, but not in
-    /// this line.
+    /// Looks up a setting that has the same name in all lines. In later lines its value has a unit,
+    /// but not in this line.
     fn in_its_unit(&self, name: &str, value: &Value) -> Setting {
         let mut lines = LINES[self.age()..].iter().flat_map(|line| line.renamed());
         let unit = lines.find(|one| one.old == name && one.new == name).map(|one| one.unit);

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// A text to which the places of mistakes refer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceText {
-    /// Path of the file, or `command line`.
+    /// Path of the file, or `command line` for the command line.
     pub name: String,
     /// The whole text.
     pub text: String,
@@ -36,7 +36,7 @@ pub struct Diagnostic {
     pub line: usize,
     /// Column in the line, in characters, counted from 1.
     pub column: usize,
-    /// Advice on the next step.
+    /// Advice on how to correct the mistake.
     pub hint: Option<String>,
     /// True if the line contains a secret. The line is then never shown.
     pub secret: bool,
@@ -46,8 +46,8 @@ pub struct Diagnostic {
 /// mistake would take time.
 const MISTAKES_MAX: usize = 200;
 
-/// All mistakes of a text, in the order of their places, up to 200. Never empty when returned as an
-/// error.
+/// All mistakes of a text, in the order of their places. There are at most 200. The list is never
+/// empty when it is returned as an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
     /// The sources to which the places refer.
@@ -119,7 +119,8 @@ impl Diagnostics {
         }));
     }
 
-    /// Returns the mistakes as an error, in the order of the text, or `Ok` if there are none.
+    /// Returns the mistakes as an error, in the order of the text. Returns `Ok` if the list is
+    /// empty.
     pub fn into_result(mut self) -> Result<(), Diagnostics> {
         if self.list.is_empty() {
             return Ok(());

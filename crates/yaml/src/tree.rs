@@ -23,13 +23,14 @@ const KEYS_MAX: usize = 10_000;
 /// Limits on an accepted text.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Kind of text, for messages: `study`.
+    /// Name of the kind of text, for messages: `study`.
     pub what: &'static str,
     /// Command that writes an example of such a text, for messages.
     pub example: Option<&'static str>,
     /// Maximum length of the text, in bytes.
     pub text_bytes_max: usize,
-    /// True if anchors, aliases and `<<` are accepted. Otherwise they are refused.
+    /// True if anchors, aliases and `<<` are accepted. Otherwise a text that contains them is
+    /// refused.
     pub aliases: bool,
     /// True if a duplicate key has its last value, as in other tools. Otherwise the text is
     /// refused.
@@ -55,7 +56,7 @@ impl Limits {
     };
 }
 
-/// A node and its place.
+/// A node of the tree, and its place.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Content of the node.
@@ -67,11 +68,11 @@ pub struct Node {
 /// The written content.
 #[derive(Clone, Debug)]
 pub enum Raw {
-    /// No value, `~`, or `null` without quotes.
+    /// A node without a value: nothing, `~`, or `null` without quotes.
     Null,
     /// A scalar, either plain or in quotes.
     Scalar {
-        /// The text without quotes.
+        /// Text of the scalar, without its quotes.
         text: String,
         /// True if the scalar was quoted. It is then text, even if it looks like another value.
         quoted: bool,
@@ -127,8 +128,8 @@ impl Node {
         path.split('.').try_fold(self, |node, key| Some(&node.entry(key)?.value))
     }
 
-    /// Returns the node at a dotted path, or the deepest existing node along the path. Messages
-    /// about missing nodes refer to that node.
+    /// Returns the node at a dotted path, or the deepest existing node along the path. A message
+    /// about a missing node refers to that deepest node.
     pub fn nearest(&self, path: &str) -> &Node {
         let mut node = self;
         for key in path.split('.') {
@@ -234,7 +235,7 @@ fn misplaced(text: &str, start: usize) -> Option<String> {
     let column = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let is_said = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let own = column(text[start..].lines().next().filter(is_said)?);
-    // The columns of the sections that contain the line, the innermost first.
+    // Columns of the sections that contain the line, the innermost section first.
     let mut open = Vec::new();
     for line in text[..start].lines().rev().filter(is_said) {
         if open.last().is_none_or(|last| column(line) < *last) {

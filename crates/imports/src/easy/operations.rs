@@ -38,7 +38,7 @@ const CONTENT_LETTERS_MIN: u64 = 6;
 /// The way in which a thread chooses the number of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keys {
-    /// Uniform below the number of partitions.
+    /// A uniform distribution below the number of partitions.
     Random,
     /// A normal distribution up to the number of partitions. The mean is half of the number of
     /// partitions, and the deviation is a quarter of the mean.
@@ -155,7 +155,7 @@ impl Source {
         }
     }
 
-    /// Returns the pad that hides the writer of a value in its letters.
+    /// Returns the pad that hides, in the letters of a value, which operation wrote the value.
     fn pad(&self, key: u64) -> u64 {
         mix(lane(self.seed, PADS) ^ mix(key))
     }

@@ -43,7 +43,7 @@ pub(super) struct Options {
     given: BTreeMap<&'static str, (String, usize)>,
     /// Values of `--cql`, which may be repeated.
     pub(super) cql: Vec<String>,
-    /// Words that begin with `--field.` or `--workload.`, without that prefix.
+    /// Words that begin with `--field.` or `--workload.`, without this beginning.
     pub(super) fields: Vec<(String, usize)>,
     pub(super) parameters: Vec<(String, usize)>,
     /// The name of the workload, and its word index.
@@ -184,7 +184,7 @@ impl Options {
         }
     }
 
-    /// Returns the value of an option.
+    /// Returns the value of an option. `None` if the option is absent.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.given.get(name).map(|(value, _)| value.as_str())
     }
@@ -223,14 +223,14 @@ impl Options {
         self.value(name, default, ("a number from 0 to 1", read))
     }
 
-    /// Returns a length in seconds.
+    /// Returns the value of an option that is a length of time, in seconds.
     pub(super) fn seconds(&mut self, name: &str) -> Option<u64> {
         let what = "a duration such as 90s, 5m or \"1d 3h 15m\"";
         self.value(name, None, (what, |text| seconds(text).map(Some)))
     }
 }
 
-/// Parses a number with k, m or b for thousands, millions and billions.
+/// Parses a number that may have the suffix k, m or b, for thousands, millions and billions.
 pub(super) fn human(text: &str) -> Option<u64> {
     let (digits, factor) = match text.as_bytes().last()?.to_ascii_lowercase() {
         b'k' => (&text[..text.len() - 1], 1_000),

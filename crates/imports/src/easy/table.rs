@@ -1,4 +1,5 @@
-//! The part of the tool's workloads that cassay imports: the table of KeyValue, and its schema.
+//! The part of the tool's workloads that cassay imports, which is the table of KeyValue and its
+//! schema.
 
 use super::options::{Options, human};
 use workload::Schema;
@@ -9,7 +10,7 @@ pub(super) const WORKLOAD: &str = "KeyValue";
 const OTHERS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch LWT Locking \
     Maps MaterializedViews RandomPartitionAccess RangeScan SAI Sets TxnCounter UdtTimeSeries";
 pub(super) const TABLE: &str = "keyvalue";
-/// The field whose values are generated.
+/// The field for which values are generated.
 const FIELD: &str = "keyvalue.value";
 /// The tool's default for the number of letters of a value: the minimum, and the exclusive maximum.
 const LENGTHS: (u64, u64) = (100, 200);
@@ -148,7 +149,7 @@ fn map(text: &str) -> Option<String> {
     (text.starts_with('{') && text.ends_with('}')).then_some(text)
 }
 
-/// Converts a compaction to CQL: a map, or one of the tool's short forms.
+/// Converts a compaction to CQL. The compaction is a map, or one of the tool's short forms.
 fn compaction(text: &str) -> Option<String> {
     if let Some(map) = map(text) {
         return Some(map);

@@ -396,7 +396,7 @@ fn mistakes_are_said_where_they_stand() {
         let said = mistakes(line);
         assert!(said.contains(expected), "{line}: {said}");
     }
-    // The value of an unknown option is not a workload.
+    // The value of an unknown option is not mistaken for a workload.
     assert_eq!(
         mistakes("run --ratee 5 KeyValue").matches("command line:").count(),
         1

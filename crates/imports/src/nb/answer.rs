@@ -1,6 +1,7 @@
-//! Answers to NoSQLBench's informational options, and cassay's versions of its named workloads.
+//! Answers to options of NoSQLBench that only print information, and cassay's versions of the named
+//! workloads.
 
-/// A named workload: its names, description and file.
+/// A named workload: its names, its description and its file.
 type BuiltIn = (&'static [&'static str], &'static str, &'static str);
 
 const BUILT_IN: [BuiltIn; 4] = [

@@ -8,7 +8,7 @@
 pub(crate) struct Words {
     /// The commands. There is at least one.
     pub(crate) commands: Vec<Command>,
-    /// A sentence for each word that has no effect.
+    /// Notes on words that have no effect, with a sentence for each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ const REFUSED: [(&str, &str); 9] = [
     ("pin", "write the arguments of the file on the command line"),
 ];
 
-/// Commands of NoSQLBench's scenarios that are not workloads.
+/// Commands in scenarios of NoSQLBench that do not run a workload.
 const COMMANDS: [&str; 10] = [
     "script",
     "fragment",
@@ -207,7 +207,7 @@ impl Words {
     }
 
     fn setting(&mut self, key: &str, value: &str) -> Result<(), String> {
-        // `workload=FILE …` without a command runs the file.
+        // `workload=FILE …` without a command means that the file is run.
         if self.commands.is_empty() {
             self.commands.push(Command::line());
         }

@@ -109,7 +109,7 @@ fn next_pair(text: &str) -> Option<(&str, Pair<'_>, &str)> {
     Some((&text[..open], pair, after))
 }
 
-/// Returns the first matching position outside of single quotes.
+/// Returns the first position outside of single quotes for which `is_it` returns true.
 fn unquoted(text: &str, mut is_it: impl FnMut(&str) -> bool) -> Option<usize> {
     let mut in_quotes = false;
     text.char_indices().find_map(|(at, c)| {

@@ -22,14 +22,14 @@ use yaml::Node;
 
 /// Maximum number of statements of a batch. Cassandra refuses even much smaller batches.
 const REPEAT_MAX: u64 = 65_535;
-/// Timeout of schema changes, which wait until the nodes agree.
+/// Timeout of schema changes. It is long, because schema changes wait until the nodes agree.
 pub(super) const SCHEMA_TIMEOUT: Duration = Duration::from_secs(60);
 /// Default page size of the Java driver, in rows.
 const PAGE_SIZE: u32 = 5000;
 /// Default number of pages that NoSQLBench reads.
 const PAGES_MAX: u32 = 1;
 
-/// Result of an operation of a file.
+/// An operation of a file, in the form that a step needs.
 pub(super) struct Operation {
     pub(super) statement: Statement,
     pub(super) cycle_op: CycleOp,
@@ -174,7 +174,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Reports an operation for another driver than CQL.
+    /// Reports an operation that needs another driver than CQL.
     fn driver(&mut self, op: &Op) -> Option<()> {
         let Some(node) = op.param("driver") else {
             return Some(());
@@ -253,7 +253,7 @@ impl Builder<'_> {
             }
             self.loads(op, &entry.value, &mut saved)?;
             let typ = type_of(marker, table);
-            // A value that is written into the text has the column's type.
+            // If a value is written into the text, it has the type of the column.
             let quoted_text = quoted.then_some(CqlType::Text);
             let written = typ.clone().or(quoted_text).filter(|_| is_raw);
             let key = format!("{name} {written:?}");

@@ -10,7 +10,7 @@ use workload::Stage;
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Operations of a step of a scenario.
+/// The operations of a step.
 #[derive(Debug)]
 pub(crate) struct Cycles {
     pub(crate) recipes: Vec<Recipe>,
@@ -36,7 +36,7 @@ pub(crate) struct CycleOp {
     pub(crate) repeat: u64,
 }
 
-/// The same operations, with a range of cycles for each client.
+/// The same operations as [`Cycles`], with a range of cycles for each client.
 #[derive(Debug)]
 struct CyclesInRanges {
     cycles: Arc<Cycles>,

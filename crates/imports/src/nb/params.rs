@@ -15,7 +15,7 @@ use workload::{BatchKind, Policy};
 
 /// Maximum number of retries, as for cassay's own setting `retries`.
 const RETRIES_MAX: u64 = 100;
-/// Default number of tries if errors are retried, as in NoSQLBench.
+/// Default number of tries if errors are retried. It is the default of NoSQLBench.
 const MAXTRIES: u64 = 10;
 /// Maximum timeout, in seconds. The client waits for no operation longer than a day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;
@@ -23,9 +23,9 @@ const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;
 /// The kind of object to which a setting belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
-    /// On a line of a scenario.
+    /// The setting is on a line of a scenario.
     Line,
-    /// On an operation, its block or its file.
+    /// The setting is on an operation, or on the operation's block or file.
     Operation,
 }
 
@@ -235,7 +235,7 @@ pub(crate) fn present(
     })
 }
 
-/// Settings of an operation, or of a line for all its operations.
+/// Settings of one operation, or settings of a line that apply to all of its operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) level: Option<Consistency>,
@@ -249,7 +249,7 @@ pub(crate) struct Settings {
     pub(crate) policy: Policy,
     errors: Option<String>,
     maxtries: Option<String>,
-    /// Notes on differences, one sentence each.
+    /// Notes on differences from NoSQLBench, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 

@@ -45,7 +45,7 @@ impl Line {
             } else {
                 (Lock::Open, rest)
             };
-            // If a setting occurs several times, NoSQLBench keeps the last one.
+            // If a setting occurs several times, only the last one counts, as in NoSQLBench.
             line.settings.retain(|(known, ..)| known != key);
             let setting = (key.to_owned(), lock, value.to_owned());
             line.settings.push(setting);

@@ -17,7 +17,8 @@ pub(super) fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>
     table.partition_key.iter().map(bound).collect()
 }
 
-/// Number of cycles whose values are examined to find the elements of a recipe's collections.
+/// Number of cycles whose values are examined to find the types of elements in a recipe's
+/// collections.
 const SAMPLES: i64 = 3;
 
 /// Returns true if the driver can bind a recipe's values to a column of a CQL type.

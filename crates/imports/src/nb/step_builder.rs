@@ -20,7 +20,7 @@ use workload::schema::{self, DefinedObject, Table};
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Node, Place};
 
-/// Maximum number of kinds that results distinguish.
+/// Maximum number of kinds of operations that results distinguish.
 const KINDS_MAX: usize = 64;
 
 /// Drivers whose operations are CQL.
@@ -191,7 +191,8 @@ impl<'a> Builder<'a> {
         if !ops.is_empty() {
             return Some(ops);
         }
-        // Some shipped files have renamed their blocks, but not the tags that name them.
+        // Some files that ship with NoSQLBench have renamed blocks, but still use the old names in
+        // tags.
         let ops = self.tagged(node, &tags.replace('-', "[-_]"))?;
         if ops.is_empty() {
             let message = format!("no operation has the tags {tags}");
@@ -289,7 +290,7 @@ impl<'a> Builder<'a> {
         None
     }
 
-    /// Records a note on a setting without effect, with file and line.
+    /// Records a note on a setting without effect, with the file and the line of the setting.
     pub(super) fn note_at(&mut self, place: &Place, note: &str) {
         let text = &self.file.source.text;
         let (line, _) = yaml::line_and_column(text, place.span.start);
@@ -487,7 +488,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the user name from the line, or from the file that it names.
+    /// Returns the user name that the line states, or that is in the file that the line names.
     fn user(&mut self, node: &Node, line: &Line) -> Option<String> {
         let Some(file) = line.get("userfile") else {
             return line.get("username").map(str::to_owned);

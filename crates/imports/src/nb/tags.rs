@@ -47,8 +47,8 @@ impl Filter {
         })
     }
 
-    /// Returns true if operations with these tags are selected. A tag on several levels of the file
-    /// has several values.
+    /// Returns true if the filter selects operations with these tags. A tag on several levels of
+    /// the file has several values.
     pub(crate) fn matches(&self, tags: &[(String, String)]) -> bool {
         let is = |key: &str, whole: &Option<Regex>| {
             let mut values = tags.iter().filter(|(tag, _)| tag == key);

@@ -24,7 +24,7 @@ pub(crate) fn expand(
     (text, names)
 }
 
-/// Opening texts of a parameter.
+/// Texts with which a parameter begins.
 const OPENINGS: [&str; 3] = ["TEMPLATE(", "<<", "${"];
 
 /// Replaces the innermost parameters. Also returns true if the text had any.

@@ -153,7 +153,7 @@ fn mistakes_are_named_with_their_line() {
     assert!(imported(FILE, &["cycles=5"]).unwrap_err().contains("cycles is locked"));
 }
 
-/// A workload of the same shape as cql-iot.
+/// A workload with the same form as cql-iot.
 const IOT: &str = "
 scenarios:
   default:

@@ -5,7 +5,7 @@ use super::inline;
 use super::params::{self, On};
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
-/// An operation with the settings of its block and the file.
+/// An operation, with the settings of its block and of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Op {
     pub(crate) name: String,

@@ -69,7 +69,7 @@ fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<
     nodes
 }
 
-/// Returns a value of a properties file.
+/// Returns the value of a key in a properties file.
 fn property(text: &str, key: &str) -> Option<String> {
     let lines = text.lines().map(str::trim);
     let mut pairs = lines

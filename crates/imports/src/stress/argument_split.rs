@@ -9,22 +9,22 @@ use std::ops::Range;
 
 use yaml::{Diagnostics, Place, SourceText};
 
-/// Name of the source of mistakes on the command line.
+/// Name by which messages refer to the command line as the source of mistakes.
 pub(crate) const NAME: &str = "command line";
 
 /// A word and its place in the line.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: String,
-    /// For each byte of the text, its position in the line. The last entry is the position after
-    /// the text.
+    /// Position in the line of each byte of the text. The last entry is the position after the
+    /// text.
     offsets: Vec<usize>,
 }
 
 /// A command line.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The words joined with spaces, with secrets masked.
+    /// The words, joined with spaces. Secrets are masked.
     pub(crate) shown: String,
     pub(crate) words: Vec<Word>,
 }
@@ -67,7 +67,7 @@ impl Word {
         }
     }
 
-    /// Returns the name of the parameter: the text before its value, or the whole word.
+    /// Returns the name of the parameter. This is the text before its value, or the whole word.
     pub(crate) fn key(&self) -> &str {
         let end = self.text.find(['=', '(', '<', '>']);
         &self.text[..end.unwrap_or(self.text.len())]

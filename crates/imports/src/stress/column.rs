@@ -55,9 +55,9 @@ enum ValueType {
     Blob,
     /// The key of the predefined tables, which is a blob of characters.
     HexBlob,
-    /// A whole number of this many bytes.
+    /// A whole number with this many bytes.
     Integer(usize),
-    /// Days since 1970, stored with an offset of 2³¹.
+    /// A date in days since 1970, stored with an offset of 2³¹.
     Date,
     Varint,
     Decimal,
@@ -72,7 +72,7 @@ enum ValueType {
     List(Box<Column>),
     Set(Box<Column>),
     Map(Box<Column>, Box<Column>),
-    /// A tuple, or the fields of a user-defined type.
+    /// A tuple, or a user-defined type. The columns are its fields.
     Tuple(Vec<Column>),
     Vector(Box<Column>, u32, bool),
 }
@@ -202,7 +202,7 @@ impl Column {
                     self.append(&mut value);
                 }
             }
-            // Each value takes one identity.
+            // Each value of such a type takes one identity.
             _ => self.identity.skip(count),
         }
     }
@@ -292,7 +292,7 @@ impl Column {
         }
     }
 
-    /// Writes a value of a numeric type.
+    /// Writes a value of a numeric type. Returns how the value is folded.
     fn number(&mut self, out: &mut Vec<u8>) -> Fold {
         match &self.kind {
             ValueType::Integer(bytes) => {

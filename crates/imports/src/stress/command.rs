@@ -25,7 +25,7 @@ pub struct Command {
 /// Task of a command line.
 #[derive(Clone, Debug)]
 pub enum Task {
-    /// Operations on a cluster.
+    /// Runs operations on a cluster.
     Run(Box<Run>),
     /// Prints an explanation of a command, of an option, or of all of them.
     Help(Option<String>),
@@ -35,12 +35,12 @@ pub enum Task {
     Version,
 }
 
-/// Operations on a cluster.
+/// A run of operations on a cluster.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Kind of the operations.
     pub verb: Verb,
-    /// Number of operations, or duration.
+    /// Limit of the run: a number of operations, a duration, or a small uncertainty.
     pub limit: Limit,
     /// True if operations run before the measured operations.
     pub warmup: bool,
@@ -58,7 +58,7 @@ pub struct Run {
     pub add: WrittenDistribution,
     /// Number of consecutive operations of one kind in `mixed` and `user`.
     pub clustering: WrittenDistribution,
-    /// Options, in the tool's order.
+    /// Options of the run, in the tool's order.
     pub options: Options,
     /// Notes on words without effect, one sentence each.
     pub(crate) notes: Vec<String>,
@@ -67,15 +67,15 @@ pub struct Run {
 /// A command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verb {
-    /// Reads of the predefined table.
+    /// Reads the predefined table.
     Read,
-    /// Writes of the predefined table.
+    /// Writes to the predefined table.
     Write,
     /// Several kinds of operations on the predefined tables, with their shares.
     Mixed(Vec<Weight>),
-    /// Updates of the predefined counters.
+    /// Updates the predefined counters.
     CounterWrite,
-    /// Reads of the predefined counters.
+    /// Reads the predefined counters.
     CounterRead,
     /// Operations of profiles.
     User {
@@ -117,7 +117,7 @@ impl Verb {
 pub struct Weight {
     /// Name of the operation, as written.
     pub name: String,
-    /// Share of the operation, above 0.
+    /// Share of the operation, which is above 0.
     pub weight: f64,
     pub(crate) place: Place,
 }
@@ -129,7 +129,7 @@ pub enum Limit {
     Operations(u64),
     /// A duration.
     Duration(Duration),
-    /// Until the standard error of the mean rate is small.
+    /// The run continues until the standard error of the mean rate is small.
     Uncertainty {
         /// Target for the standard error, as a share of the mean.
         target: f64,
@@ -145,7 +145,7 @@ pub enum Limit {
 pub enum Truncate {
     /// Tables are never truncated.
     Never,
-    /// Before the first run.
+    /// Tables are truncated before the first run.
     Once,
     /// Before every number of threads of the ladder.
     Always,

@@ -175,7 +175,7 @@ impl Dist {
         }
     }
 
-    /// Returns the next value before truncation.
+    /// Returns the next value before it is truncated to a whole number.
     pub(crate) fn next_double(&mut self) -> f64 {
         let value = match self.shape {
             Shape::Fixed | Shape::Sequence => return self.next() as f64,

@@ -179,7 +179,7 @@ const GIVEN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Options for the amount of text that `--compat` prints.
+/// Options that only change how much text `--compat` prints.
 const PRINTED: [&str; 2] = ["no-summary", "no-settings"];
 
 /// Options that state something that is always true here.

@@ -1,4 +1,4 @@
-//! Text of `help` for commands and options, from the tables that also parse them.
+//! Text of `help` for commands and options. It is made from the tables that the parser uses.
 
 use super::options;
 use super::params::KnownParam;

@@ -25,7 +25,7 @@ fn above(threads: u32) -> Option<u32> {
     }
 }
 
-/// Statistics of the intervals' rates in a run: their mean and its uncertainty.
+/// Statistics of the rates of a run's intervals: the mean and its uncertainty.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Uncertainty {
     intervals: u32,

@@ -15,7 +15,7 @@ use workload::random::{Draws, lane};
 
 /// Number of operations whose kinds are drawn together.
 const BLOCK: usize = 256;
-/// Maximum number of operations of a batch in the protocol.
+/// Maximum number of operations in a batch of the protocol.
 const BATCH_MAX: usize = 65_535;
 
 /// Numbers of the random streams that are derived from the seed.
@@ -42,7 +42,7 @@ pub(super) enum Cell {
     Gathered(usize),
 }
 
-/// Work of an operation.
+/// Work that an operation does.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -70,7 +70,7 @@ pub(super) enum OperationKind {
         /// every row of a write must exist.
         whole: bool,
     },
-    /// Reads the partitions of a range of tokens.
+    /// Reads the partitions in a range of tokens.
     Tokens { ranges: u64 },
 }
 

@@ -97,11 +97,11 @@ pub enum Seeds {
 /// The order of rows within a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In the order of their generation.
+    /// The rows are in the order in which they were generated.
     Arbitrary,
-    /// Sorted by their clustering columns.
+    /// The rows are sorted by their clustering columns.
     Sorted,
-    /// In a shuffled order.
+    /// The rows are in a shuffled order.
     Shuffled,
 }
 
@@ -135,7 +135,7 @@ pub struct Columns {
     pub size: WrittenDistribution,
     /// Number of columns per row, if it varies or was stated.
     pub count: WrittenDistribution,
-    /// True if reads name no columns.
+    /// True if reads do not name the columns.
     pub slice: bool,
     /// Timestamp of every write, in µs since 1970.
     pub timestamp: Option<i64>,
@@ -151,7 +151,7 @@ pub enum Rate {
         /// Limit of the rate, if the option states one.
         pace: Pace,
     },
-    /// A rising number of threads.
+    /// A number of threads that increases.
     Ladder {
         /// Initial number.
         from: u32,
@@ -229,7 +229,7 @@ fn params<'a>(
     Some(Params::read(name, option.place(), words, table, false, d))
 }
 
-/// Does the same as [`params`], but returns empty parameters for an absent option.
+/// Does the same as [`params`], but for an absent option returns parameters without values.
 fn params_or_none<'a>(
     name: &'a str,
     groups: &mut Groups,

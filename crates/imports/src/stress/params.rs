@@ -24,7 +24,7 @@ pub(crate) struct KnownParam {
     pub(crate) about: &'static str,
 }
 
-/// Creates a row of the tables.
+/// Creates a row of the tables of parameters.
 pub(crate) const fn new(
     form: &'static str,
     groups: u8,
@@ -39,7 +39,7 @@ pub(crate) const fn new(
     }
 }
 
-/// A parameter on the command line.
+/// A parameter that the command line contains.
 #[derive(Clone)]
 struct GivenParam {
     known: KnownParam,
@@ -62,8 +62,8 @@ pub(crate) struct Params<'a> {
 }
 
 impl Params<'_> {
-    /// Parses the words after `owner`. With `takes_free`, the option also accepts words of any
-    /// form.
+    /// Parses the words after `owner`. If `takes_free` is true, the option also accepts words of
+    /// any form.
     pub(crate) fn read<'a>(
         owner: &'a str,
         place: Place,

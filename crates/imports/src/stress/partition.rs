@@ -63,13 +63,13 @@ impl Columns {
         bytes::too_large(all.into_iter().flatten())
     }
 
-    /// Returns the clustering columns for which the tool has another number of values in each run.
+    /// Returns the clustering columns that have another number of values in each run of the tool.
     pub(crate) fn unseeded_counts(&self) -> impl Iterator<Item = &Column> {
         let levels = self.clustering.iter();
         levels.filter(|column| column.has_unseeded_count())
     }
 
-    /// Returns true if the tool has rows with other keys in each run.
+    /// Returns true if each run of the tool has rows with other keys.
     pub(crate) fn has_unseeded_rows(&self) -> bool {
         let mut levels = self.clustering.iter();
         levels.any(|column| column.has_unseeded_value() || column.has_unseeded_length())
@@ -91,9 +91,9 @@ pub(crate) enum Visit {
         visit: i64,
         visits: i64,
     },
-    /// Approximately this number of rows.
+    /// Approximately this number of rows is visited.
     Some { rows: i64 },
-    /// All rows that the partition can have.
+    /// All rows that the partition can have are visited.
     All,
 }
 
@@ -101,9 +101,9 @@ pub(crate) enum Visit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Write,
-    /// Any rows are acceptable.
+    /// Rows for a read, for which any rows are acceptable.
     Read,
-    /// All rows that any run of the tool could have written.
+    /// All rows that any run of the tool could have written, for checks.
     Knowledge,
 }
 
@@ -388,7 +388,7 @@ impl Walk {
             }
             let chance = self.chance * self.chances[level];
             let forced = first && behind == 0;
-            // Number of values to skip before the selected one.
+            // Skips this number of values before the selected one.
             let passed = match self.levels[level].passed(&mut self.draws) {
                 _ if forced || chance > ALWAYS => 0,
                 Some(passed) => passed,

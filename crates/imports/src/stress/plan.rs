@@ -1,4 +1,4 @@
-//! Turns a command line into a step: tables, statements, operations, limits.
+//! Turns a command line into a step. The step has tables, statements, operations and limits.
 
 mod predefined;
 mod user;
@@ -120,7 +120,7 @@ impl Planner<'_> {
         (self.kinds.len() - 1) as u8
     }
 
-    /// Adds a statement of the newest kind.
+    /// Adds a statement to the kind that was added last.
     fn statement(&mut self, statement: Statement) -> u16 {
         self.statements.push(Statement {
             prepared: self.run.options.connect.style == Style::Prepared,

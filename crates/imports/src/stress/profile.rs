@@ -44,7 +44,8 @@ pub(super) const LIMITS: Limits = Limits {
     ..Limits::WORKLOAD
 };
 
-/// Keys of inserts in older profiles that cassandra-stress does not know, with their replacements.
+/// Keys of inserts that occur in older profiles, but that cassandra-stress does not know. Each has
+/// its replacement.
 const OLD_INSERT: [(&str, &str); 3] = [
     (
         "pervisit",
@@ -160,7 +161,7 @@ struct Reader<'a, 'd> {
     notes: Vec<String>,
 }
 
-/// Returns a note on each repeated key, at any depth.
+/// Returns a note on each key that is repeated, at any depth.
 fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
     let of_entry = |entry: &Entry| {
         let earlier = entry.earlier.as_ref();
@@ -182,7 +183,7 @@ fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
     }
 }
 
-/// Describes a place: `p.yaml:3`.
+/// Describes a place by file and line: `p.yaml:3`.
 fn where_is(place: &Place, out: &Diagnostics) -> String {
     let source = &out.sources[place.source];
     let (line, _) = yaml::line_and_column(&source.text, place.span.start);

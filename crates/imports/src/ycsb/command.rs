@@ -9,7 +9,7 @@ use yaml::{Diagnostics, Place, did_you_mean};
 pub(super) enum Phase {
     /// Inserts rows.
     Load,
-    /// Runs the operations of the mix.
+    /// Phase in which the operations of the mix run.
     Run,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Buckets {
     sums: Vec<u64>,
 }
 
-/// Limits of a length.
+/// Minimum and maximum of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LengthLimits {
     pub(super) least: u64,

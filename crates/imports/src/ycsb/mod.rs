@@ -36,7 +36,7 @@ const RETRIES: &str = "core_workload_insertion_retry_limit";
 /// retry does not help.
 const RETRIES_MAX: u64 = u8::MAX as u64;
 
-/// Properties that have an effect here.
+/// Names of the properties that have an effect here.
 const KNOWN: &[&str] = &[
     "cassandra.coreconnections",
     "cassandra.keyspace",
@@ -85,7 +85,7 @@ const KNOWN: &[&str] = &[
     "writeallfields",
     "zeropadding",
 ];
-/// Properties of YCSB's own output. The code that writes the output reads them.
+/// Names of the properties of YCSB's own output. The code that writes this output reads them.
 const OUTPUT: &[&str] = &[
     "exporter",
     "exportfile",

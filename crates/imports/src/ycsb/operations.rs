@@ -98,7 +98,7 @@ pub(super) struct Table {
     pub(super) mix: Mix,
     pub(super) chooser: Chooser,
     pub(super) statements: Statements,
-    /// For each statement, its bound values apart from the key.
+    /// For each statement, the bound values apart from the key.
     pub(super) binds: Vec<Binds>,
     /// Prefix of the names of the fields, if values are those of `dataintegrity`.
     pub(super) integrity: Option<String>,

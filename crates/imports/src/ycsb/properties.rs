@@ -6,7 +6,7 @@ use std::ops::{Range, RangeInclusive};
 
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 
-/// A property's value and its place.
+/// Value of a property, and its place.
 #[derive(Clone, Debug)]
 struct Property {
     value: String,
@@ -54,7 +54,7 @@ impl Properties {
         self.all.insert(key.to_owned(), Property { value, place });
     }
 
-    /// Returns the text of a property.
+    /// Returns the text of a property. `None` if the property is absent.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.all.get(key).map(|property| property.value.as_str())
     }

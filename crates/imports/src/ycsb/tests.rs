@@ -209,7 +209,8 @@ fn a_time_series_workload_is_refused_operation_by_operation() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    // A property that is not used is not refused, and an unknown operation is not reported here.
+    // A property that the workload does not use is not refused, and an unknown operation is not
+    // reported here.
     for part in ["scanproportion:", "tagcount", "sparsity", "timestampunits"] {
         assert!(!said.contains(part), "{part}: {said}");
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct FaultKind {
     /// Name of the kind in studies and in records.
     pub name: Cow<'static, str>,
-    /// Implementation of the fault.
+    /// Implementation of the fault: built in, or programs of a study.
     pub means: Means,
     /// Description of the effect of the fault.
     pub what: Cow<'static, str>,
@@ -239,7 +239,7 @@ impl FaultKind {
 }
 
 impl From<&Commands> for FaultKind {
-    /// Returns the kind that these programs define.
+    /// Creates the kind of fault that these programs define.
     fn from(commands: &Commands) -> FaultKind {
         FaultKind {
             name: Cow::Owned(commands.name.clone()),

@@ -53,7 +53,7 @@ measure::word_enum! {
     }
 }
 
-/// Values of the options for each [`FaultOption`].
+/// Values of the options of a fault. [`FaultOption`] explains each option.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Value of [`FaultOption::Cpus`].
@@ -78,11 +78,11 @@ pub struct Options {
     pub yaml: Map<String, Value>,
     /// Value of [`FaultOption::To`].
     pub to: Option<Release>,
-    /// Value of [`FaultOption::Drain`]. `None` means that they drain.
+    /// Value of [`FaultOption::Drain`]. `None` means that the nodes drain.
     pub drain: Option<bool>,
     /// Value of [`FaultOption::UpgradeSstables`].
     pub upgrade_sstables: bool,
-    /// Value of [`FaultOption::Nodes`]. Empty means all nodes.
+    /// Value of [`FaultOption::Nodes`]. If empty, the fault affects all nodes.
     pub nodes: Vec<NodeIndex>,
     /// Value of [`FaultOption::Back`].
     pub back: Rollback,

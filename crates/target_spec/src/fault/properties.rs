@@ -3,7 +3,7 @@
 use crate::index::{HostIndex, NodeIndex};
 use std::fmt;
 
-/// Kind of target of a fault.
+/// Kind of target on which a fault acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultPlace {
     /// A node.
@@ -71,7 +71,7 @@ pub enum Hit {
     Host(HostIndex),
     /// Hosts that are separated from other hosts.
     Split(Sides),
-    /// Some of the nodes, in the order of their turns.
+    /// Some of the nodes, in the order in which the fault affects them.
     Nodes(Vec<NodeIndex>),
     /// All nodes.
     Cluster,
@@ -80,7 +80,7 @@ pub enum Hit {
 /// Two sides of a network that are separated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sides {
-    /// Hosts that are cut off.
+    /// Hosts that are cut off from the others.
     pub of: Vec<HostIndex>,
     /// Hosts from which they are cut off.
     pub from: Vec<HostIndex>,

@@ -1,4 +1,4 @@
-//! Tests accepted and refused texts.
+//! Tests texts that the parser accepts or refuses.
 
 use super::*;
 use crate::diagnostic::SourceText;

@@ -1,4 +1,4 @@
-//! Tests that every setting that is listed as effective has an effect.
+//! Tests that every setting in the list of effective settings has an effect.
 
 use super::super::params::{LINE, OPERATION};
 use super::imported;

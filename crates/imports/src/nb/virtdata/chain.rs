@@ -5,7 +5,7 @@ use super::java_value::{Ty, Val};
 
 /// Environment that functions may need in addition to their arguments.
 pub(crate) struct Env<'a> {
-    /// Reads a data file.
+    /// Function that reads a data file.
     pub(crate) read: &'a dyn Fn(&str) -> Result<String, String>,
     /// Differences from NoSQLBench.
     pub(crate) notes: Vec<String>,
@@ -43,7 +43,7 @@ impl Recipe {
         self.value_of(Val::Long(cycle))
     }
 
-    /// Applies the chain to a value.
+    /// Applies the functions of the chain to a value.
     #[inline]
     pub(crate) fn value_of<'a>(&'a self, mut value: Val<'a>) -> Val<'a> {
         for step in &self.steps {

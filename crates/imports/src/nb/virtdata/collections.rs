@@ -73,7 +73,7 @@ pub(super) enum Seed {
     Same,
     /// The input of the collection plus the index of the element.
     Stepped,
-    /// The hash of the previous function's input.
+    /// The hash of the input of the previous function.
     Hashed,
 }
 

@@ -1,4 +1,4 @@
-//! Functions that convert a number, and constants.
+//! Functions that convert a number, and functions that return a constant.
 
 use std::borrow::Cow;
 

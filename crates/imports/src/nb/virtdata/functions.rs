@@ -38,7 +38,7 @@ pub(super) const fn row(names: &'static [&'static str], make: fn(&[Argument]) ->
     Row { names, make }
 }
 
-/// Defines a function that needs more than its arguments.
+/// Defines a function that needs more than its arguments, such as files.
 pub(super) const fn asking(
     names: &'static [&'static str],
     make: fn(&Call, &[Argument], &mut Env) -> Result<Flavours, RecipeMistake>,
@@ -59,7 +59,7 @@ pub(crate) enum Argument {
     Function(Recipe),
 }
 
-/// One flavour of a function.
+/// One flavour of a function, with its types.
 #[derive(Clone)]
 pub(crate) struct Variant {
     pub(crate) input: Ty,
@@ -67,7 +67,7 @@ pub(crate) struct Variant {
     pub(crate) step: Transformation,
 }
 
-/// A transformation of a value.
+/// A function that transforms a value.
 #[derive(Clone)]
 pub(crate) struct Transformation(Arc<dyn Effect>);
 

@@ -338,7 +338,7 @@ impl<'a> Val<'a> {
         };
     }
 
-    /// Appends `[int length][bytes]`, as the driver serialises a value of this type.
+    /// Appends the value as `[int length][bytes]`, as the driver serialises a value of this type.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
         match self {
             Val::Long(v) | Val::Millis(v) | Val::Date(v) | Val::Time(v) => {

@@ -82,7 +82,7 @@ pub(super) fn line(lines: Vec<Box<str>>) -> Transformation {
     })
 }
 
-/// Makes a list of drawn lines of a file: `HashedLineToStringList(file, least, most)`.
+/// Makes a list of lines that are drawn from a file: `HashedLineToStringList(file, least, most)`.
 fn drawn_lines(
     kind: Ty,
     call: &Call,

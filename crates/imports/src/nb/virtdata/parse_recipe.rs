@@ -2,7 +2,7 @@
 //!
 //! Every call has its byte offset, so that a mistake in a recipe is shown at its place in the file.
 
-/// A function with its arguments.
+/// A call of a function, with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
     pub(crate) name: String,

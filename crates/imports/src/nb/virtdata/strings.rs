@@ -1,4 +1,4 @@
-//! Functions that make texts from numbers, texts and other functions.
+//! Functions that make texts from numbers, from texts and from other functions.
 
 use std::sync::Arc;
 

@@ -51,7 +51,7 @@ pub(super) fn variants(
 mod tests {
     use super::*;
 
-    /// A second row with the same name would never be used.
+    /// If two rows had the same name, the second row would never be used.
     #[test]
     fn every_function_stands_in_one_row_and_is_not_refused_too() {
         let mut seen = std::collections::BTreeSet::new();

@@ -7,7 +7,7 @@ use super::parse_recipe::{Arg, Call, parse};
 use super::tables::{self, TABLES};
 use std::fmt::Write;
 
-/// Calls of each function with valid arguments.
+/// Calls of all functions, with valid arguments.
 const CALLS: &str = "\
 Add(7) Add(7L) Add(1.5) AddCycleRange(5) AddCycleRange(3L,9L) AddHashRange(9) AddHashRange(3L,9L) \
 AlphaNumericString(5) AlphaNumericString(HashRange(1,5)) ByteBufferSizedHashed(9) \

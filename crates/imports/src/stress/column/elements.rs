@@ -15,7 +15,7 @@ pub(super) struct Elements {
     /// Bytes of all elements, one element after another.
     bytes: Vec<u8>,
     spans: Vec<Span>,
-    /// True if each key is followed by a value.
+    /// True for a map, in which each key is followed by a value.
     are_entries: bool,
 }
 

@@ -71,7 +71,7 @@ pub(super) fn key(kind: &ValueType, bytes: &[u8]) -> u128 {
     }
 }
 
-/// Returns true if two values of a type with equal [`key`]s are equal.
+/// Returns true if two values of a type are equal whenever their [`key`]s are equal.
 pub(super) fn is_told_by_key(kind: &ValueType) -> bool {
     match kind {
         ValueType::Integer(_) | ValueType::Timestamp | ValueType::Varint => true,

@@ -90,7 +90,7 @@ impl Column {
     }
 }
 
-/// Returns the elements of a list or set.
+/// Returns the elements of a list or set. `None` if the bytes are not a valid collection.
 fn elements(cell: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, mut rest) = cell.split_first_chunk::<4>()?;
     let mut elements = Vec::new();

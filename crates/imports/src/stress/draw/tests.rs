@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Output of org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4: average, and the
-/// first eight values of seed 42.
+/// Output of org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4: the average, and
+/// the first eight values for seed 42.
 #[rustfmt::skip]
 const DRAWN: [(&str, i64, [i64; 8]); 13] = [
     ("uniform(1..100)", 50, [73, 69, 31, 28, 67, 91, 37, 28]),

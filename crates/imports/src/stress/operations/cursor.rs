@@ -16,10 +16,10 @@ use workload::random::{Draws, lane};
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Maximum number of a partition's rows with which a read is compared.
+/// Maximum number of rows of a partition with which a read is compared.
 const CHECKED_ROWS_MAX: f64 = 20_000.0;
 
-/// Maximum number of writes in flight. A read that looks back fewer seeds may come before its
+/// Maximum number of writes in flight. If a read looks back fewer seeds, it may come before its
 /// write.
 const IN_FLIGHT_MAX: u64 = 4096;
 
@@ -85,7 +85,7 @@ struct StressCursor {
     values: Vec<u8>,
     key: Vec<u8>,
     token: Option<i64>,
-    /// Rows from which a query's arguments come.
+    /// Rows that provide the arguments of a query.
     asked: Vec<Vec<Vec<u8>>>,
 }
 
@@ -368,7 +368,7 @@ impl OperationEncoder for StressCursor {
         let is_recent = |back: u64| back.min(written) < IN_FLIGHT_MAX;
         let back = operations.back(self.operation.number);
         match (any, must_find) {
-            // The write of this row may be in flight.
+            // The result is unknown, because the write of this row may still be in flight.
             (false, true) if back.is_some_and(is_recent) => Check::Unknown,
             (true, _) => Check::Right,
             (false, true) => Check::Missing,

@@ -34,7 +34,7 @@ type Shared<'a> = HashMap<usize, HashSet<&'a [u8]>>;
 pub(super) enum Lookup {
     /// All returned rows are possible. The flags show which of the possible rows were returned.
     All(Vec<bool>),
-    /// At least one returned row is not possible.
+    /// At least one returned row is not among the possible rows.
     Stranger,
     /// The caller stopped the search.
     Stopped,

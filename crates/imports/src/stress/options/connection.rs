@@ -37,7 +37,7 @@ pub struct Connect {
     pub port: Option<u16>,
     /// True if connections are encrypted.
     pub tls: bool,
-    /// Properties file with names and passwords.
+    /// Properties file with user names and passwords.
     pub credentials_file: Option<(String, Place)>,
 }
 

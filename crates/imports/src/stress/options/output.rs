@@ -25,7 +25,7 @@ pub struct Output {
     pub hdr_file: Option<String>,
     /// Time between two lines of output.
     pub interval: Duration,
-    /// Time between two headers, if the header is repeated.
+    /// Time between two headers. `None` if the header is not repeated.
     pub header_every: Option<Duration>,
     /// Number of parts into which every token range is split.
     pub token_range_split: u32,
@@ -130,7 +130,7 @@ const TOKEN_RANGE_SILENT: [Silent; 2] = [
     ("-tokenrange", "split-factor=", RANGES),
 ];
 
-/// Records notes for the given parameters.
+/// Records notes on those given parameters that have no effect here.
 fn silent(params: &Params, all: &[Silent], notes: &mut Vec<String>) {
     for (option, form, instead) in all.iter().filter(|(_, form, _)| params.has(form)) {
         notes.push(format!("`{option} {form}` has no effect: {instead}."));

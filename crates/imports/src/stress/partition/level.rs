@@ -16,13 +16,13 @@ use workload::random::Draws;
 /// to find a value. Otherwise, a partition of a million rows would take a million million
 /// comparisons.
 const LOOKED_THROUGH: i64 = 32;
-/// Maximum width of a level that is always walked. The walk takes less than 50 µs, and keeps the
-/// same visits as in the first version.
+/// Maximum width of a level that is always walked. The walk takes less than 50 µs. So the visits
+/// are the same as in the first version.
 const WALKED_MAX: i64 = 256;
 /// Width above which a level is never walked for a few of its values, because a walk would take
 /// more than 0.2 s.
 const WALKED_FOR_FEW_MAX: i64 = 1_000_000;
-/// Probability of a value below which most of the level is skipped.
+/// If the probability of a value is below this number, most of the level is skipped.
 const SPARSE: f64 = 1.0 / 16.0;
 /// Number of consecutive repeated draws after which the level counts as having no other values.
 const REPEATED_MAX: u32 = 1_000_000;
@@ -90,7 +90,7 @@ impl LevelRest {
         self.values.is_empty()
     }
 
-    /// Returns true if no value follows the current one.
+    /// Returns true if no value follows the current value.
     pub(super) fn is_last(&self) -> bool {
         match self.sparse {
             Some(_) => self.left == 0,
@@ -126,7 +126,7 @@ impl LevelRest {
             // The number of consecutive failures has a geometric distribution.
             (libm::log(draws.unit()) / libm::log1p(-sparse.chance)) as i64
         });
-        // The current value does not count as remaining.
+        // The current value is not among the remaining values.
         Some(passed.min(self.left.max(i64::from(passed > 0))))
     }
 

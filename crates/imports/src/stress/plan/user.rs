@@ -15,7 +15,7 @@ use yaml::did_you_mean;
 /// Number of parts into which reads by token divide the ring. With this number, each range has a
 /// few pages.
 const TOKEN_RANGES: u64 = 1024;
-/// Maximum number of operations of a batch in the protocol.
+/// Maximum number of operations in a batch of the protocol.
 const BATCH_MAX: f64 = 65_535.0;
 
 impl Planner<'_> {
@@ -184,7 +184,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds an operation: `insert`, `query` or `spec.query`.
+    /// Adds an operation of the mix: `insert`, `query` or `spec.query`.
     fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
         // A profile without a name is called `keyspace.table`, so the last point separates the
         // profile from the query.
@@ -364,7 +364,7 @@ impl Planner<'_> {
             && profile.columns.unseeded_counts().next().is_none()
     }
 
-    /// Returns true if an insert gives every column of a row a value.
+    /// Returns true if an insert sets a value in every column of a row.
     fn fills_all(&self, profile: &Profile) -> bool {
         let population = self.run.options.insert.row_population.as_ref();
         is_one(population, profile.inserts.population)

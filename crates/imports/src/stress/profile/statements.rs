@@ -1,4 +1,4 @@
-//! Derives the cells that statements on a profile's table bind and return.
+//! Derives which cells the statements on a profile's table bind and return.
 
 use std::collections::BTreeMap;
 

@@ -100,7 +100,7 @@ fn empty_answer(step: &ImportStep) -> Check {
     let read = operations
         .find(|operation| is_read(operation.statement))
         .expect("a read among a hundred");
-    // A result of kind Rows without metadata: two columns, no rows.
+    // A result of the kind Rows without metadata, with two columns and no rows.
     let body: Vec<u8> = [2i32, 4, 2, 0].into_iter().flat_map(i32::to_be_bytes).collect();
     let rows = cql::response::RawRows::parse(&body).expect("the body is well-formed");
     generator.check(read, &rows)
