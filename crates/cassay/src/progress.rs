@@ -96,7 +96,7 @@ impl Show {
         }
     }
 
-    /// Handles one event.
+    /// Handles one event of the run.
     pub fn event(&mut self, event: Event) {
         let now_ns = clock::now_ns();
         self.shared.state().event(&event, now_ns);

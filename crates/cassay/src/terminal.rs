@@ -155,7 +155,7 @@ fn json_text(value: &serde_json::Value) -> String {
     out
 }
 
-/// Writes a message.
+/// Writes a message to stderr.
 pub fn say(text: &str) {
     styled(&shown(text));
 }

@@ -21,7 +21,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// All tools.
+    /// All supported tools.
     pub const ALL: [Tool; 4] = [Tool::Stress, Tool::Nb, Tool::Ycsb, Tool::Easy];
 
     /// Returns the name of the tool, which is its key in a study and its cassay command: `stress`,
@@ -115,7 +115,7 @@ pub struct ImportStep {
     pub first_operation: u64,
     /// Condition that ends the step.
     pub limit: StepLimit,
-    /// Offered load.
+    /// Load that the step offers.
     pub offer: Offer,
     /// Number of operations before the measured operations. The numbers of these operations also
     /// start at `first_operation`.
@@ -132,7 +132,7 @@ pub struct ImportStep {
 pub enum StepLimit {
     /// After a number of operations.
     Operations(u64),
-    /// After a duration.
+    /// After a fixed duration.
     Duration(Duration),
     /// After a number of operations or a duration, whichever comes first.
     Either(u64, Duration),
@@ -158,7 +158,7 @@ impl StepLimit {
     }
 }
 
-/// Offered load.
+/// Load that a step offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Offer {
     /// A constant number of operations in flight.
@@ -173,9 +173,9 @@ pub enum Offer {
         /// True if the ladder ends when the rate no longer grows.
         until_flat: bool,
     },
-    /// A fixed rate.
+    /// A fixed rate of operations.
     Rate {
-        /// Operations per second.
+        /// Number of operations per second.
         per_second: f64,
         /// Maximum number of operations in flight.
         threads: u32,
@@ -190,9 +190,9 @@ pub enum Offer {
 pub struct Connection {
     /// Host names or addresses, each with an optional `:port`.
     pub nodes: Vec<String>,
-    /// CQL port.
+    /// CQL port of the nodes.
     pub port: Option<u16>,
-    /// User name.
+    /// User name for the login.
     pub username: Option<String>,
     /// The password, which is never shown.
     pub password: Option<Secret>,
@@ -200,7 +200,7 @@ pub struct Connection {
     pub password_file: Option<String>,
     /// True if TLS is requested.
     pub tls: Option<bool>,
-    /// Compression of frames.
+    /// Compression of CQL frames.
     pub compression: Option<cql::Compression>,
     /// Total number of connections of the tool to each node.
     pub connections_per_node: Option<u32>,
@@ -214,7 +214,7 @@ pub struct Connection {
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a text.
+    /// Wraps a text that must not be shown.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }

@@ -8,7 +8,7 @@ const CA: &str = "--set target.attach.tls.ca=";
 const CERT: &str = "--set target.attach.tls.cert=";
 const KEY: &str = "--set target.attach.tls.key=";
 
-/// Note on a Java keystore with certificates of authorities.
+/// Returns a note on a Java keystore with certificates of authorities.
 pub(crate) fn java_truststore(path: &str) -> String {
     let file = shell_word(path);
     format!(
@@ -17,7 +17,7 @@ pub(crate) fn java_truststore(path: &str) -> String {
     )
 }
 
-/// Note on a Java keystore with the client's private key and certificate.
+/// Returns a note on a Java keystore with the client's private key and certificate.
 pub(crate) fn java_keystore(path: &str) -> String {
     let file = shell_word(path);
     format!(

@@ -41,7 +41,7 @@ pub enum ReadError {
     OtherFile {
         /// Name of the file.
         name: String,
-        /// Missing part.
+        /// The part that is missing for a log.
         why: String,
     },
     /// No record of the logs can be replayed.
@@ -79,7 +79,7 @@ pub fn read(paths: &[(String, PathBuf)], choice: Choice) -> Result<Recording, Re
     builder.finish(logs).map_err(ReadError::Nothing)
 }
 
-/// One node's log.
+/// The log of one node, while it is read.
 struct Log {
     read: LogRead,
     files: VecDeque<PathBuf>,

@@ -116,7 +116,7 @@ impl Why {
     }
 }
 
-/// A recorded request.
+/// A request that a log has recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Time at which the request began, in ms since 1970.
@@ -132,7 +132,7 @@ pub struct Request {
     pub consistency: Option<Consistency>,
     /// Consistency level of the Paxos part.
     pub serial_consistency: Option<Consistency>,
-    /// Rows per page.
+    /// Number of rows per page.
     pub page_size: Option<i32>,
     /// True if the request asks for a further page.
     pub continues: bool,

@@ -22,7 +22,7 @@ pub const MEMORY_BYTES: u64 = 2 << 30;
 /// Selection of operations by their effect on data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Only {
-    /// Reads and writes.
+    /// All reads and writes.
     #[default]
     All,
     /// Operations that change no data.
@@ -87,7 +87,7 @@ pub(crate) struct Form {
 /// A kind of operation: its verb and its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindCount {
-    /// Its name: `select-shop.users`.
+    /// Name of the kind: `select-shop.users`.
     pub name: String,
     /// True if the kind changes data.
     pub is_write: bool,
@@ -131,7 +131,7 @@ pub struct LogRead {
     pub notes: Vec<String>,
 }
 
-/// Recorded traffic.
+/// Recorded traffic, ready for replay.
 #[derive(Debug)]
 pub struct Recording {
     /// The logs from which the recording was made, one per node.

@@ -134,8 +134,8 @@ impl OperationEncoder for Cursor {
         self.at = operation.key as usize % self.source.recording.operations.len();
     }
 
-    /// Any node may be used, because only the server can determine the columns of the partition
-    /// key.
+    /// Returns no token. Any node may be used, because only the server can determine the columns of
+    /// the partition key.
     fn token(&self) -> Option<i64> {
         None
     }
@@ -159,7 +159,8 @@ impl OperationEncoder for Cursor {
         out.extend_from_slice(&recording.values[at..at + part.bytes as usize]);
     }
 
-    /// The answers cannot be checked, because the recording does not contain the results.
+    /// Returns an unknown result. The answers cannot be checked, because the recording does not
+    /// contain the results.
     fn check(&mut self, _rows: &RawRows) -> Check {
         Check::Unknown
     }

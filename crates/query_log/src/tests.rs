@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workload::Stage;
 
-/// A fixture, unpacked.
+/// Returns the unpacked content of a fixture.
 fn fixture(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
     let file = std::fs::File::open(path).expect("a fixture");

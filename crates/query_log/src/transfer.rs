@@ -213,7 +213,7 @@ impl Packer<'_> {
 
 struct Unpacker<'i> {
     from: &'i mut dyn Read,
-    /// Remaining bytes.
+    /// Number of bytes that may still be read.
     left: u64,
 }
 

@@ -15,7 +15,7 @@ pub enum Tree {
     Count(u64),
     /// A whole number below zero, for keys that accept any value.
     Negative(i64),
-    /// A number.
+    /// A number that may have a fraction.
     Number(f64),
     /// A length of time in nanoseconds.
     DurationNs(u64),
@@ -65,7 +65,7 @@ impl Tree {
         }
     }
 
-    /// Returns the text.
+    /// Returns the text. `None` for other values.
     pub fn text(&self) -> Option<&str> {
         match self {
             Tree::Text(text) | Tree::Release(_, text) => Some(text),

@@ -16,7 +16,7 @@ pub use sections::{
     outside_phases,
 };
 
-/// Returns all rows.
+/// Returns all rows of the table.
 pub fn fields() -> impl Iterator<Item = &'static Field> {
     fields::FIELDS.into_iter().flatten()
 }

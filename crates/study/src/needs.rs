@@ -13,7 +13,7 @@ use target_spec::{Capability, DiskSpec, HostsSpec, Isolation, Target};
 /// A capability that a setting requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// Required capability.
+    /// The capability that is required.
     pub capability: Capability,
     /// Reason for the need: a key of the study, with its value if the value adds information.
     pub why: String,

@@ -105,9 +105,9 @@ fn fills(work: &Work, keyspace: &str) -> bool {
 /// A configuration that runs once. In a plan, the point of a trial may be missing.
 #[derive(Clone, Debug)]
 pub struct Trial<P = Point> {
-    /// Number, from 0.
+    /// Index of the trial, from 0.
     pub index: usize,
-    /// Folder name: `00-writes-threads-4`.
+    /// Name of the trial's folder: `00-writes-threads-4`.
     pub slug: String,
     /// Index of the trial's variant in the study.
     pub variant: VariantIndex,
@@ -123,7 +123,7 @@ pub struct Trial<P = Point> {
     /// number, so that they get the same operations. The number differs between points, so that the
     /// keys of one point do not warm caches for another.
     pub first_operation: u64,
-    /// Phases in order.
+    /// Phases of the trial, in order.
     pub phases: Vec<Phase>,
 }
 

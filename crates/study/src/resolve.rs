@@ -382,8 +382,8 @@ impl Resolver<'_> {
     }
 
     /// Returns the variant itself, or one variant for each step of its import. Also returns the
-    /// notes of the import. [`compile_workload::check`] has already reported mistakes of the
-    /// import, and with mistakes, the steps are not built.
+    /// notes of the import. If the import has mistakes, no steps are built, because
+    /// [`compile_workload::check`] has already reported the mistakes.
     fn steps(
         &self,
         name: &VariantName,

@@ -36,7 +36,7 @@ use ::yaml::{Diagnostics, did_you_mean};
 use measure::outcome::OUTCOMES;
 use rule_input::whole;
 
-/// Applies every rule.
+/// Applies all rules to a study.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     cassandra::check(subject, out);
     hosts::check(subject, out);

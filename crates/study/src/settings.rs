@@ -51,7 +51,7 @@ use std::path::PathBuf;
 use target_spec::{Allow, SecretSource, Target};
 use workload::Tuning;
 
-/// A study, resolved.
+/// A resolved study.
 #[derive(Clone, Debug)]
 pub struct Study {
     /// Name of the study.
@@ -79,7 +79,7 @@ pub struct Study {
     pub repeat: Repeat,
     /// Numbers of added blocks, one number for each time that blocks were added to a finished run.
     pub added: Vec<usize>,
-    /// The primary comparison.
+    /// The comparison that keeps its full error level.
     pub primary: Primary,
     /// Path of the study's text.
     pub source: String,
@@ -193,7 +193,7 @@ pub struct Variant {
     /// True if the variant is not a side of the comparison, but was added so that another variant
     /// can be compared with it. The added variant has the same settings without the faults.
     pub is_added: bool,
-    /// All its settings.
+    /// All settings of the variant.
     pub settings: Settings,
     /// The settings of the variant as a tree, for `plan.json`.
     pub tree: Tree,
@@ -242,7 +242,7 @@ pub struct Settings {
 pub struct Phase {
     /// The system under test during this part of the trial.
     pub target: Target,
-    /// The keyspace.
+    /// The keyspace during this part of the trial.
     pub keyspace: Keyspace,
 }
 
@@ -364,7 +364,7 @@ impl Window {
 pub enum Warmup {
     /// Until the throughput is steady, but at most this time, in ns.
     Auto(u64),
-    /// This long, ns.
+    /// For a fixed time, in ns.
     Fixed(u64),
 }
 
@@ -418,7 +418,7 @@ pub enum PrimaryMetric {
 pub struct Price {
     /// Amount for an hour.
     pub per_hour: f64,
-    /// Currency, if stated.
+    /// Currency of the price, if stated.
     pub currency: Option<String>,
 }
 

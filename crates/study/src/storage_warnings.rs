@@ -26,7 +26,7 @@ pub fn warnings(study: &Study, programs: &[Arc<Program>]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// If a study compares compressors, warns that the flushes of a variant use another compressor.
+/// Warns that the flushes of a variant use another compressor, if a study compares compressors.
 fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Option<String> {
     if !differing.contains("keyspace.compression") {
         return None;

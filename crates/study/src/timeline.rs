@@ -57,7 +57,7 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
     lines
 }
 
-/// One timeline.
+/// The timeline of one set of faults.
 struct Drawing<'a> {
     faults: &'a [StudyFault],
     warmup_ns: u64,
@@ -318,7 +318,7 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// For a drawing with many faults, returns how often each kind affects each target.
+    /// Returns how often each kind affects each target, for a drawing with many faults.
     fn counted(&self) -> Vec<String> {
         let mut kinds: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for fault in self.faults {

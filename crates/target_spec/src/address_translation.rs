@@ -45,7 +45,7 @@ impl fmt::Display for NodePlace {
 pub struct Translation(Vec<(NodePlace, NodePlace)>);
 
 impl Translation {
-    /// Adds a pair.
+    /// Adds a pair of a reported address and the address at which the node is reached.
     pub fn add(&mut self, said: NodePlace, reached: NodePlace) {
         self.0.push((said, reached));
     }

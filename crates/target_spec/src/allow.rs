@@ -19,7 +19,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// All of them.
+    /// All actions on data and schema.
     pub const ALL: [Act; 5] = [
         Act::Create,
         Act::Write,

@@ -66,7 +66,7 @@ measure::word_enum! {
         PacketFilter = "packet-filter",
         /// Drop a share of the packets from one host to another, or to a client.
         PacketLoss = "packet-loss",
-        /// Reset connections.
+        /// Reset the connections of a node.
         Reset = "connection-reset",
         /// Remove a volume together with its unsynced data.
         VolumeOff = "volume-off",

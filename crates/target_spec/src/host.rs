@@ -31,9 +31,9 @@ pub struct HostSpec {
 /// Limits of a host's volume for all its processes together. An absent value sets no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpec {
-    /// Reads per second.
+    /// Maximum number of reads per second.
     pub read_iops: Option<u64>,
-    /// Writes per second.
+    /// Maximum number of writes per second.
     pub write_iops: Option<u64>,
     /// Maximum number of bytes read per second.
     pub read_bytes_per_s: Option<u64>,
@@ -101,7 +101,7 @@ impl DiskSpec {
 /// Limits of a host's link, which are the same in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSpec {
-    /// Bits per second.
+    /// Maximum rate of the link, in bit/s.
     #[serde(rename = "link_rate_bits_per_s")]
     pub rate_bits_per_s: Option<u64>,
     /// One-way delay, in addition to the delay of the path itself.

@@ -17,7 +17,7 @@ pub enum JavaChoice {
 }
 
 impl JavaChoice {
-    /// Describes it.
+    /// Describes the requested Java.
     pub fn words(&self) -> String {
         match self {
             JavaChoice::Major(major) => format!("Java {major}"),

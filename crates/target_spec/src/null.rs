@@ -54,19 +54,19 @@ pub enum Latency {
     None,
     /// The same latency for every answer. Answers leave in the order of their requests.
     Fixed {
-        /// Latency, ns.
+        /// Latency of every answer, in ns.
         ns: u64,
     },
     /// Uniform latencies. Answers may overtake each other.
     Uniform {
-        /// Shortest latency, ns.
+        /// Shortest latency, in ns.
         from_ns: u64,
         /// Exclusive upper bound, in ns.
         to_ns: u64,
     },
     /// Exponential latencies. Answers may overtake each other.
     Exponential {
-        /// Mean, ns.
+        /// Mean latency, in ns.
         mean_ns: u64,
     },
 }
@@ -105,7 +105,7 @@ impl Default for Drift {
 /// Result of a read of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Reads {
-    /// No row.
+    /// No row is returned.
     #[default]
     Empty,
     /// One row. Columns of fixed width are zero, and collections are empty.
@@ -116,9 +116,9 @@ pub enum Reads {
     /// Many rows like that of [`Reads::Row`], in pages if the request specifies pages. Limits in
     /// the statement are ignored.
     Rows {
-        /// Number of rows.
+        /// Number of returned rows.
         rows: u32,
-        /// As in [`Reads::Row`].
+        /// Length of each cell, as in [`Reads::Row`].
         cell_bytes: u32,
     },
 }

@@ -263,7 +263,7 @@ impl BuildIdentity {
 /// The host of a node, and the index of the node on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
-    /// Its host.
+    /// Host of the node.
     pub host: HostIndex,
     /// Index of the node among the nodes of its host, from 0.
     pub slot: usize,
@@ -285,13 +285,13 @@ measure::word_enum! {
 measure::word_enum! {
     /// Garbage collectors of the JVM.
     pub enum Collector {
-        /// `-XX:+UseG1GC`
+        /// The collector that `-XX:+UseG1GC` selects.
         G1 = "g1",
-        /// `-XX:+UseZGC`
+        /// The collector that `-XX:+UseZGC` selects.
         Z = "zgc",
         /// `-XX:+UseShenandoahGC`, which is not in every build of the JDK.
         Shenandoah = "shenandoah",
-        /// `-XX:+UseParallelGC`
+        /// The collector that `-XX:+UseParallelGC` selects.
         Parallel = "parallel",
     }
 }
@@ -313,7 +313,7 @@ impl Collector {
     }
 }
 
-/// An existing cluster.
+/// An existing cluster to which cassay attaches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttachSpec {
     /// Contact points, as `host` or `host:port` (`[v6]:port` for IPv6). The default port is 9042.
@@ -376,7 +376,7 @@ impl Default for JolokiaAccess {
     }
 }
 
-/// Settings of TLS.
+/// TLS settings of connections to a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TlsSpec {
     /// PEM file of certificate authorities. If absent, the trust store of the system is used.

@@ -63,9 +63,9 @@ pub enum HomeError {
     TwoServers {
         /// Path of the folder.
         path: String,
-        /// One of them.
+        /// Version of one of the servers.
         first: String,
-        /// Another of them.
+        /// Version of another server.
         second: String,
     },
     /// The server belongs to a line whose options and settings cassay does not know.

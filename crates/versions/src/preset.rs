@@ -15,7 +15,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Preset; 2] = [Preset::Shipped, Preset::Latest];
 
     /// Returns the name of the preset in a study.

@@ -86,7 +86,7 @@ impl Release {
         &self.version
     }
 
-    /// Returns its line.
+    /// Returns the line of the release.
     pub fn line(&self) -> &'static Line {
         // A release can only be created with a version of a known line.
         Line::find(&self.version).unwrap_or(DEFAULT)

@@ -12,7 +12,7 @@ use std::ops::Range;
 pub struct SourceText {
     /// Path of the file, or `command line` for the command line.
     pub name: String,
-    /// The whole text.
+    /// The whole text of the source.
     pub text: String,
 }
 
@@ -25,7 +25,7 @@ pub struct Place {
     pub span: Range<usize>,
 }
 
-/// One mistake.
+/// A mistake, with its place and advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The error, including the wrong value and the limit that it violates.

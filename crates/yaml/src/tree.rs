@@ -65,7 +65,7 @@ pub struct Node {
     pub place: Place,
 }
 
-/// The written content.
+/// Content of a node, as written.
 #[derive(Clone, Debug)]
 pub enum Raw {
     /// A node without a value: nothing, `~`, or `null` without quotes.
@@ -77,7 +77,7 @@ pub enum Raw {
         /// True if the scalar was quoted. It is then text, even if it looks like another value.
         quoted: bool,
     },
-    /// A sequence.
+    /// A sequence of nodes.
     List(Vec<Node>),
     /// A mapping, with its entries in the order of the text.
     Map(Vec<Entry>),

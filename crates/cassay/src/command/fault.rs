@@ -354,7 +354,7 @@ fn listen() -> Result<()> {
 enum HoldTime {
     /// Counted from the injection of the fault, or from its completion.
     For(Duration),
-    /// From its observation.
+    /// Counted from the observation of the fault.
     AfterSeen(Duration),
 }
 

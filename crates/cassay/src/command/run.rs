@@ -147,7 +147,7 @@ enum Voice<'a> {
     Study,
     /// An imported command line: stdout contains only output in the format of that tool.
     Tool,
-    /// `demo`.
+    /// The command `demo`.
     Demo {
         /// Command that repeats the demo, such as `cassay demo`.
         again: &'a str,
@@ -205,7 +205,7 @@ fn to_go_on(error: &Error, path: &Path) -> Error {
     )
 }
 
-/// Before measuring, warns if other programs use the machine, unless the user declared it shared.
+/// Warns before measuring if other programs use the machine, unless the user declared it shared.
 pub fn say_neighbours() {
     if let Some(why) = missing_capabilities::busy_neighbours().filter(|_| !shared_machine()) {
         terminal::say(&format!("note: {why}"));

@@ -19,7 +19,7 @@ pub struct Curve {
     pub title: &'static str,
     /// Returns the value of the quantity in a second.
     pub value: fn(&Second) -> f64,
-    /// Formats its value.
+    /// Formats a value of the quantity.
     pub written: fn(f64) -> String,
 }
 

@@ -44,9 +44,9 @@ const P99: Curve = Curve {
 
 /// Time and state that one painting shows.
 pub struct Now {
-    /// Monotonic clock, ns.
+    /// Time on the monotonic clock, in ns.
     pub ns: u64,
-    /// User's local time.
+    /// Local time of the user.
     pub local: Zoned,
     /// True if the user asked the run to end.
     pub is_ending: bool,

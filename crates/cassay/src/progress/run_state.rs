@@ -22,7 +22,7 @@ pub struct RunState {
     pub trials: Vec<TrialState>,
     /// Index of the current trial.
     pub current: Option<usize>,
-    /// The current phase.
+    /// State of the current phase.
     pub phase: PhaseState,
     /// Expected total length of the later trials, in seconds.
     pub rest_s: f64,
@@ -44,7 +44,7 @@ pub struct RunState {
     pub faults: Vec<FaultState>,
     /// Start of the measured window, on the monotonic clock, in ns.
     pub measured_from_ns: Option<u64>,
-    /// Messages, oldest first.
+    /// Messages to the user, oldest first.
     pub messages: VecDeque<String>,
 }
 
@@ -75,11 +75,11 @@ pub enum TrialEnd {
 pub struct TrialFigures {
     /// Successful operations per second.
     pub ops_per_s: f64,
-    /// Median latency, ms.
+    /// Median of latency, in ms.
     pub p50_ms: Known,
     /// p99 of latency, in ms.
     pub p99_ms: Known,
-    /// Failed operations.
+    /// Number of failed operations.
     pub errors: u64,
     /// Verdict on the trial.
     pub verdict: Verdict,
@@ -108,7 +108,7 @@ pub struct PhaseState {
     pub name: &'static str,
     /// Description of the phase's work.
     pub what: String,
-    /// Expected length, seconds.
+    /// Expected length of the phase, in seconds.
     pub seconds: f64,
     /// Expected total length of the trial's later phases, in seconds.
     pub seconds_after: f64,
@@ -134,7 +134,7 @@ pub struct Second {
 /// State of a fault.
 #[derive(Clone, Debug)]
 pub struct FaultState {
-    /// The planned fault.
+    /// The fault as planned.
     pub planned: PlannedFault,
     /// The present stage, and its start on the monotonic clock, in ns. `None` before the fault
     /// begins.

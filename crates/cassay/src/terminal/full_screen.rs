@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Switches to the alternate screen, without cursor and line wrapping.
 const TAKE: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
-/// Undoes that.
+/// Switches back from the alternate screen, and restores the cursor and line wrapping.
 const GIVE_BACK: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// Begins a synchronized update: terminals that support it show all changes at once.
 const BEGIN: &str = "\x1b[?2026h";
@@ -170,7 +170,7 @@ fn listen_for_keys() -> bool {
     keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
     keys.input_modes.remove(InputModes::IXON);
     for code in [SpecialCodeIndex::VSUSP, SpecialCodeIndex::VQUIT] {
-        // `_POSIX_VDISABLE` of Linux.
+        // The value 0 is `_POSIX_VDISABLE` of Linux, which disables the key.
         keys.special_codes[code] = 0;
     }
     let _ = KEYBOARD.set(before);

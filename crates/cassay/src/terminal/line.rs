@@ -20,11 +20,11 @@ pub enum Tone {
     Faint,
     /// A good result.
     Good,
-    /// A warning.
+    /// A warning, or a doubtful result.
     Warn,
     /// Broken, or not credible.
     Bad,
-    /// A curve.
+    /// A part of a curve.
     Curve,
 }
 
@@ -53,7 +53,7 @@ impl Line {
         Line::default().with(Tone::Plain, text)
     }
 
-    /// Appends a text.
+    /// Appends a text with a tone.
     #[must_use]
     pub fn with(mut self, tone: Tone, text: &str) -> Line {
         let one_line = text.replace(['\n', '\t'], " ");

@@ -15,7 +15,7 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// Content of the terminal below the messages.
 enum Stage {
-    /// No moving content.
+    /// Neither a status line nor a full screen.
     Lines,
     /// A status line, in the form that was sent to the terminal.
     Moving(String),
@@ -39,7 +39,7 @@ pub(super) fn write(text: &str) {
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
-/// Writes a message.
+/// Writes a message that stays on the terminal.
 pub(super) fn stay(text: &str) {
     LAST_LINE_NS.store(clock::now_ns(), Ordering::Relaxed);
     match &mut *stage() {
@@ -77,7 +77,7 @@ pub fn end_moving() {
     }
 }
 
-/// From now on, keeps messages instead of writing them.
+/// Keeps messages from now on, instead of writing them.
 pub(super) fn begin_full() {
     end_moving();
     *stage() = Stage::Full(Vec::new());

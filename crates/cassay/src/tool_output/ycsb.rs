@@ -39,7 +39,7 @@ struct Sum {
     points: Vec<(u64, u64, u64)>,
 }
 
-/// Other output files.
+/// Output files that YCSB writes in addition to its normal output.
 #[derive(Clone, Debug, Default)]
 struct Files {
     /// Value of `measurement.raw.output_file`, if raw values are requested. Empty for stdout.
@@ -48,7 +48,7 @@ struct Files {
     histograms: Option<String>,
 }
 
-/// Collects the measurements.
+/// Collects the measurements that YCSB prints at the end.
 pub struct Ycsb {
     interval: ycsb::Interval,
     measurements: Vec<Measurement>,

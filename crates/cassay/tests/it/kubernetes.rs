@@ -186,7 +186,7 @@ fn java_image() -> String {
     std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
 
-/// Makes an object.
+/// Creates an object in the cluster.
 fn make(lab: &Lab, object: &Value) {
     let file = lab.write("object.json", &object.to_string());
     let said = command("kubectl").args(["apply", "-f"]).arg(&file).output().expect("kubectl");

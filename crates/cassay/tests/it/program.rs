@@ -88,7 +88,7 @@ impl Drop for Lab {
 }
 
 impl Lab {
-    /// Empty folders.
+    /// Creates empty folders for a test.
     pub fn new() -> Lab {
         let folder = tempfile::tempdir().expect("a temporary folder");
         Lab {
@@ -104,9 +104,9 @@ impl Lab {
         lab
     }
 
-    /// Like `with`, but in cargo's folder for tests, where the folder stays. The gate may run
-    /// several processes of these tests at once, so each has a separate folder. Removes the folders
-    /// of ended processes.
+    /// Does the same as `with`, but in cargo's folder for tests, where the folder stays. The gate
+    /// may run several processes of these tests at once, so each has a separate folder. Removes the
+    /// folders of ended processes.
     pub fn kept(name: &str, study: &str) -> Lab {
         let above = Path::new(env!("CARGO_TARGET_TMPDIR"));
         for entry in std::fs::read_dir(above).expect("cargo's folder for tests").flatten() {
@@ -197,7 +197,7 @@ impl Lab {
         Started::new(self.command(arguments))
     }
 
-    /// The newest run.
+    /// Returns the newest run.
     pub fn run(&self) -> Run {
         store::find(&self.path().join("results"), "latest").expect("a run")
     }
@@ -218,9 +218,9 @@ impl Lab {
 pub struct Said {
     /// Exit code. `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// Standard output: data.
+    /// Content of stdout, which is data.
     pub stdout: String,
-    /// Standard error: conversation.
+    /// Content of stderr, which contains the messages.
     pub stderr: String,
 }
 
@@ -361,7 +361,7 @@ impl Started {
         self.signal(rustix::process::Signal::INT);
     }
 
-    /// Sends a signal.
+    /// Sends a signal to the program.
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();

@@ -60,7 +60,7 @@ struct Case {
 }
 
 impl Case {
-    /// Commands, one on each line.
+    /// Creates a case. `commands` contains one command on each line.
     fn new(file: &'static str, study: Option<String>, commands: &'static str) -> Case {
         let commands = commands.lines().map(|line| line.split(' ').collect()).collect();
         Case {

@@ -123,7 +123,7 @@ fn identity() -> (Arc<ServerConfig>, RootCertStore) {
     (Arc::new(server), roots)
 }
 
-/// DER as PEM.
+/// Converts DER to PEM.
 pub fn pem(label: &str, der: &[u8]) -> String {
     let text = base64::engine::general_purpose::STANDARD.encode(der);
     format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")

@@ -48,8 +48,8 @@ impl InputKind {
         }
     }
 
-    /// A file of a run, as a separate input and within the run of an earlier version that must
-    /// remain readable.
+    /// Returns the kind of input for a file of a run. The file is a separate input, and is also
+    /// read within the run of an earlier version that must remain readable.
     fn run_file(
         name: &'static str,
         weight: u64,
@@ -72,7 +72,7 @@ impl InputKind {
     }
 }
 
-/// All kinds.
+/// Returns all kinds of input.
 pub fn kinds() -> Vec<InputKind> {
     vec![
         InputKind::new("request", 10, frames::requests, read::request),

@@ -78,7 +78,7 @@ fn number(name: &str, default: u64) -> u64 {
     text.map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// All kinds of input.
+/// Returns all kinds of input.
 fn kinds() -> Vec<InputKind> {
     corpus::kinds().into_iter().chain(files::kinds()).collect()
 }

@@ -77,7 +77,7 @@ fn shown(words: &[String]) -> Vec<String> {
 }
 
 impl Options {
-    /// Parses the words.
+    /// Parses the words of a command line.
     pub(super) fn parse(words: &[String]) -> Options {
         let shown = shown(words);
         let mut start = 0;

@@ -146,7 +146,7 @@ const COMMANDS: [&str; 10] = [
     "runapp",
 ];
 
-/// Parses the words.
+/// Parses the words of a command line.
 pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
     let mut out = Words::default();
     let mut words = words.iter().map(String::as_str).peekable();

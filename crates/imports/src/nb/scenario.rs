@@ -15,7 +15,7 @@ pub(crate) struct Line {
 /// States whether the command line may change a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lock {
-    /// `=`: it may.
+    /// `=`: the command line may change the value.
     Open,
     /// `==`: the value on the command line is ignored.
     Silent,

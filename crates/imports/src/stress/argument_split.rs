@@ -21,7 +21,7 @@ pub(crate) struct Word {
     offsets: Vec<usize>,
 }
 
-/// A command line.
+/// A command line, split into words.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     /// The words, joined with spaces. Secrets are masked.

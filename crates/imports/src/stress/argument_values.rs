@@ -11,7 +11,7 @@ use cql::Consistency;
 /// the distribution is not built yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenDistribution {
-    /// Text without spaces.
+    /// Text of the distribution without spaces.
     pub text: String,
     /// Place on the command line. Empty for a default.
     pub(crate) place: yaml::Place,
@@ -106,7 +106,7 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Parses `5000/s`.
+/// Parses a rate such as `5000/s`.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let digits = text
         .strip_suffix("/s")
@@ -188,7 +188,7 @@ pub(crate) fn serial_consistency(text: &str) -> Result<Consistency, String> {
     }
 }
 
-/// Checks `[~]NAME(arguments)`.
+/// Checks a distribution of the form `[~]NAME(arguments)`.
 pub(crate) fn distribution(text: &str) -> Result<(), String> {
     let wrong =
         || format!("`{text}` is not a distribution; write for example uniform(1..10) or fixed(34)");
@@ -230,7 +230,7 @@ pub(crate) fn distribution(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks `DISTRIBUTION/divisor`.
+/// Checks a ratio of the form `DISTRIBUTION/divisor`.
 pub(crate) fn ratio_distribution(text: &str) -> Result<(), String> {
     let wrong = || format!("`{text}` is not a ratio; write for example fixed(1)/2");
     let (over, divisor) = text.rsplit_once('/').ok_or_else(wrong)?;

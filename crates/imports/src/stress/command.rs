@@ -14,7 +14,7 @@ use super::options::{self, Options};
 use super::params::{KnownParam, Pair, Params, new};
 use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
 
-/// A command line.
+/// A parsed command line.
 #[derive(Clone, Debug)]
 pub struct Command {
     pub(crate) line: Line,
@@ -31,7 +31,7 @@ pub enum Task {
     Help(Option<String>),
     /// Prints the shape of a distribution.
     Print(WrittenDistribution),
-    /// The version.
+    /// Prints the version of the tool.
     Version,
 }
 
@@ -64,7 +64,7 @@ pub struct Run {
     pub(crate) notes: Vec<String>,
 }
 
-/// A command.
+/// A command that runs operations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verb {
     /// Reads the predefined table.
@@ -77,7 +77,7 @@ pub enum Verb {
     CounterWrite,
     /// Reads the predefined counters.
     CounterRead,
-    /// Operations of profiles.
+    /// Runs the operations of user profiles.
     User {
         /// Paths of the profiles.
         profiles: Vec<String>,
@@ -127,7 +127,7 @@ pub struct Weight {
 pub enum Limit {
     /// A number of operations. 0 if the command only creates the schema.
     Operations(u64),
-    /// A duration.
+    /// A fixed duration.
     Duration(Duration),
     /// The run continues until the standard error of the mean rate is small.
     Uncertainty {

@@ -87,7 +87,7 @@ impl Dist {
         }
     }
 
-    /// Parses `[~]NAME(arguments)`.
+    /// Parses a distribution of the form `[~]NAME(arguments)`.
     pub(crate) fn parse(text: &str) -> Result<Dist, String> {
         let wrong = |why: &str| {
             Err(format!(
@@ -390,7 +390,7 @@ impl Ratio {
         }
     }
 
-    /// Parses `DISTRIBUTION/divisor`.
+    /// Parses a ratio of the form `DISTRIBUTION/divisor`.
     pub(crate) fn parse(text: &str) -> Result<Ratio, String> {
         let Some((dist, divisor)) = text.rsplit_once('/') else {
             return Err(format!(

@@ -139,7 +139,7 @@ struct BlockOperation {
     before: Consumption,
 }
 
-/// Consumption of operations.
+/// Places and partitions that operations have consumed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Consumption {
     /// Number of places in the sequence of seeds. Each visit to a seed has a place.

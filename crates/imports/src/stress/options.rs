@@ -48,21 +48,21 @@ pub(crate) const NAMES: [&str; 17] = [
 /// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Seeds to visit.
+    /// Seeds to visit, and the order of rows.
     pub population: Population,
     /// Rows per seed, and the way in which they are sent.
     pub insert: Insert,
     /// Columns of a predefined row.
     pub columns: Columns,
-    /// Offered load.
+    /// Load that the run offers.
     pub rate: Rate,
-    /// Treatment of failures.
+    /// Treatment of failed operations.
     pub errors: Errors,
     /// The predefined keyspace, and the options of its tables.
     pub schema: SchemaOptions,
-    /// Connection options.
+    /// Nodes to contact, and the login.
     pub connect: Connect,
-    /// Output options.
+    /// Output during the run and after it.
     pub output: Output,
 }
 
@@ -78,11 +78,11 @@ pub struct Population {
 /// Source of the seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seeds {
-    /// In sequence.
+    /// Seeds that are visited in sequence.
     Sequence {
-        /// First seed.
+        /// First seed of the sequence.
         first: u64,
-        /// Last seed.
+        /// Last seed of the sequence.
         last: u64,
         /// True if the seeds start again after the last one. Otherwise the run ends at the last
         /// seed.
@@ -112,9 +112,9 @@ pub struct Insert {
     pub revisit: WrittenDistribution,
     /// Number of visits in which a partition is written.
     pub visits: WrittenDistribution,
-    /// Partitions per operation.
+    /// Number of partitions per operation.
     pub partitions: Option<WrittenDistribution>,
-    /// Kind of batch.
+    /// Kind of batch in which rows are sent.
     pub batch: Option<BatchKind>,
     /// Share of a partition's rows that a visit writes.
     pub select: Option<WrittenDistribution>,
@@ -141,21 +141,21 @@ pub struct Columns {
     pub timestamp: Option<i64>,
 }
 
-/// Offered load.
+/// Load that the run offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
     /// A constant number of threads.
     Threads {
-        /// Operations in flight.
+        /// Number of operations in flight.
         threads: u32,
         /// Limit of the rate, if the option states one.
         pace: Pace,
     },
     /// A number of threads that increases.
     Ladder {
-        /// Initial number.
+        /// Initial number of threads.
         from: u32,
-        /// Maximum number.
+        /// Maximum number of threads.
         to: u32,
         /// True if the ladder ends when more threads no longer increase the rate.
         auto: bool,
@@ -173,7 +173,7 @@ pub enum Pace {
     Fixed(u64),
 }
 
-/// Treatment of failures.
+/// Treatment of failed operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
     /// Number of retries, if the option states one.

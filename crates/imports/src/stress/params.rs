@@ -246,7 +246,7 @@ impl Params<'_> {
     }
 }
 
-/// One `name=value`.
+/// A pair `name=value` in the parentheses of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) name: String,

@@ -91,7 +91,7 @@ pub(super) struct TokenQuery {
     pub(super) page_size: i32,
 }
 
-/// A parsed profile.
+/// A user profile that was read.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pub(super) name: Option<String>,

@@ -7,7 +7,7 @@ use yaml::{Diagnostics, Place, did_you_mean};
 /// Phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Inserts rows.
+    /// Phase that inserts the rows.
     Load,
     /// Phase in which the operations of the mix run.
     Run,

@@ -7,7 +7,7 @@
 
 use workload::random::Draws;
 
-/// YCSB's skew constant.
+/// Skew constant of YCSB's zipfian distributions.
 const THETA: f64 = 0.99;
 /// Number of ranks that `zipfian` scatters over the records, and the zeta of this number.
 const SCRAMBLED_ITEMS: u64 = 10_000_000_000;
@@ -97,7 +97,7 @@ fn zeta(items: u64) -> f64 {
 /// Records of a table, by number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records {
-    /// The first record.
+    /// Number of the first record.
     pub first: u64,
     /// Number of records that were initially loaded.
     pub loaded: u64,

@@ -41,7 +41,7 @@ pub(super) const KINDS: usize = 5;
 /// Distribution of a drawn length.
 #[derive(Clone, Debug)]
 pub(super) enum Length {
-    /// Always the maximum.
+    /// The length is always the maximum.
     Constant,
     /// Every length is equally likely.
     Uniform,
@@ -67,7 +67,7 @@ impl Length {
     }
 }
 
-/// Statements, by operation.
+/// Indexes of the statements of each operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Statements {
     pub(super) insert: u16,
@@ -234,7 +234,7 @@ impl Table {
     }
 }
 
-/// Appends text.
+/// Appends a formatted text.
 fn push_text(out: &mut Vec<u8>, text: core::fmt::Arguments) {
     out.extend_from_slice(text.to_string().as_bytes());
 }

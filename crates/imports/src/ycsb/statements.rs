@@ -78,7 +78,7 @@ impl Shape {
         )
     }
 
-    /// Builds all statements.
+    /// Builds all statements of the table.
     pub(super) fn make(&self) -> StatementSet {
         let mut made = StatementSet::default();
         let (reads, writes) = (self.parts(self.read_all), self.parts(self.write_all));

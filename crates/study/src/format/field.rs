@@ -87,7 +87,7 @@ impl Type {
 /// A row of the table, which describes one key.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Dotted path.
+    /// Dotted path of the key.
     pub path: &'static str,
     /// Type of the value.
     pub typ: Type,

@@ -62,7 +62,7 @@ mod row;
 mod target;
 mod topology;
 
-/// The format.
+/// All rows of the format.
 pub const FIELDS: [&[Field]; 21] = [
     STUDY,
     target::FIELDS,
@@ -115,7 +115,7 @@ const STUDY: &[Field] = &[
 
 /// Rows for the question, the data and the variants of a study.
 const SECTIONS: &[Field] = &[
-    // Keyspace and workload.
+    // Rows for keyspace and workload.
     with(
         "keyspace",
         SECTION,
@@ -319,7 +319,7 @@ const SECTIONS: &[Field] = &[
         })),
         "Parameters of the workload.",
     ),
-    // Data.
+    // Rows for the data.
     with(
         "data",
         SECTION,
@@ -398,7 +398,7 @@ const SECTIONS: &[Field] = &[
         "State of the page cache before the warm-up of a trial. With `drop`, the first reads come \
          from the disk.",
     ),
-    // Phases.
+    // Rows for phases.
     optional(
         "phases",
         SECTION,
@@ -418,7 +418,7 @@ const SECTIONS: &[Field] = &[
         Type::Phase,
         "Settings while a trial warms up, measures and verifies.",
     ),
-    // Variants.
+    // Rows for variants.
     optional(
         "variants",
         Type::Variants,
@@ -459,7 +459,7 @@ const SECTIONS: &[Field] = &[
 
 /// Rows for the measured window.
 const WINDOW: &[Field] = &[
-    // Window.
+    // Rows for warm-up and window.
     with("window", SECTION, "{}", "Warm-up and measured window."),
     with(
         "window.warmup",
@@ -508,7 +508,7 @@ const WINDOW: &[Field] = &[
         "Time that a window with `until: faults` continues after its last fault, in whole seconds. \
          The report considers a recovery complete after 30 s without a difference.",
     ),
-    // Price.
+    // Rows for the price.
     optional(
         "price_per_hour",
         Type::Either(
@@ -567,7 +567,7 @@ const WINDOW: &[Field] = &[
 
 /// Rows for the load generator, and for probes and actions during the measurement.
 const INSTRUMENT: &[Field] = &[
-    // Client.
+    // Rows for the client.
     with("client", SECTION, "{}", "The load generator."),
     optional(
         "client.machines",
@@ -671,7 +671,7 @@ const INSTRUMENT: &[Field] = &[
         "none",
         "Compression of CQL frames.",
     ),
-    // Verification.
+    // Rows for verification.
     with(
         "verify",
         SECTION,
@@ -705,7 +705,7 @@ const INSTRUMENT: &[Field] = &[
         "Consistency level for reading rows back. Default: the level of the workload's reads; for \
          `all`, the weakest level that returns every acknowledged write.",
     ),
-    // Probes.
+    // Rows for probes.
     optional(
         "probes",
         Type::WordOr(
@@ -781,7 +781,7 @@ const INSTRUMENT: &[Field] = &[
         }),
         "Scrape interval of an endpoint. Default: `probes.period`.",
     ),
-    // Scales.
+    // Rows for scales.
     optional(
         "scales",
         Type::Scales,

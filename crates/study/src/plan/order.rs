@@ -8,11 +8,11 @@ use workload::random::Draws;
 /// A trial before its phases are planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// The variant.
+    /// Index of the variant in the study.
     pub variant: VariantIndex,
     /// Index of the point on the axis.
     pub rung: usize,
-    /// The block.
+    /// Index of the block.
     pub block: BlockIndex,
 }
 
@@ -114,7 +114,7 @@ pub fn outlooks(study: &Study) -> Vec<ProcedureEstimate> {
 enum Turns {
     /// Variants take turns at every point.
     Points {
-        /// The variants.
+        /// The variants that take turns.
         group: Vec<VariantIndex>,
         /// The order of the points, for each block.
         rungs: Vec<Vec<usize>>,

@@ -19,7 +19,7 @@ pub struct Phase {
 pub enum PhaseWork {
     /// Actions that the plan describes only by this text.
     Said(String),
-    /// It offers load.
+    /// The phase offers load.
     Offer(Offer),
 }
 
@@ -71,7 +71,7 @@ measure::word_enum! {
         Target = "target",
         /// Creates or empties keyspace and tables.
         Schema = "schema",
-        /// Writes rows.
+        /// Writes the rows of the data.
         Load = "load",
         /// Waits for flushes and compactions.
         Settle = "settle",

@@ -112,7 +112,7 @@ pub(super) fn restore_words(settings: &Settings) -> String {
     format!("{how}{cache}")
 }
 
-/// Describes a target.
+/// Describes the start of a target.
 pub fn target_words(target: &Target) -> String {
     match target {
         Target::Local(local) => format!(

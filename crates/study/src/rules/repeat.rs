@@ -6,7 +6,7 @@ use crate::checked_tree::Tree;
 use crate::screening;
 use ::yaml::{Diagnostics, Node};
 
-/// Checks, in this order:
+/// Checks the following, in this order:
 ///
 /// 1. the number of blocks
 /// 2. that a question can be answered

@@ -10,7 +10,7 @@ use measure::clock::SECOND_NS;
 pub struct Subject<'a> {
     /// The merged nodes, with the text and the places of the values.
     pub node: &'a Node,
-    /// The same, checked.
+    /// The checked tree of the same nodes.
     pub tree: &'a Tree,
     /// True if the command line replaced the target.
     pub target_replaced: bool,

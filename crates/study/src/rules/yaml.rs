@@ -14,7 +14,7 @@ pub(super) struct YamlKeys<'s> {
     /// Path of the keys, such as `target.local.yaml`.
     pub path: &'static str,
     pub node: &'s Node,
-    /// The same, checked.
+    /// The checked tree of the same keys.
     pub tree: &'s Tree,
     /// Release to which a fault upgrades the nodes that get these keys. `None` without an upgrade.
     pub upgraded_to: Option<Release>,

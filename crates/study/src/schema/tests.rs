@@ -121,7 +121,7 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// [`must_accept`] judges them.
+/// [`must_accept`] checks each study that is resolved here.
 #[test]
 fn the_schema_accepts_every_study_that_the_program_accepts() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

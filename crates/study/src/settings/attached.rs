@@ -10,7 +10,7 @@ use target_spec::{AttachedHost, ProcessControl, RemoteHost};
 pub(crate) struct HostsDraft {
     /// Values of the keys for all machines.
     pub(crate) common: HostDraft,
-    /// Keys for each.
+    /// Values of the keys for each machine.
     pub(crate) each: Vec<HostDraft>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct HostDraft {
 }
 
 impl HostsDraft {
-    /// Adds a machine.
+    /// Adds a machine with this destination.
     pub(crate) fn push(&mut self, ssh: &str) {
         self.each.push(HostDraft {
             ssh: ssh.to_owned(),

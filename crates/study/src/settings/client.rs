@@ -2,7 +2,7 @@
 
 use target_spec::Target;
 
-/// The load generator.
+/// Settings of the load generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
     /// The machines on which clients run, one client on each. For pods, one entry for each pod. If
@@ -26,7 +26,7 @@ pub struct Client {
     pub in_flight_max: u32,
     /// Shortest time between two releases at a rate, in ns.
     pub release_quantum_ns: u64,
-    /// Compression of frames.
+    /// Compression of CQL frames.
     pub compression: Option<cql::Compression>,
 }
 
@@ -52,14 +52,14 @@ pub struct ClientPods {
     pub context: Option<String>,
     /// Namespace of the pods. `None` means the namespace of the context.
     pub namespace: Option<String>,
-    /// Number of clients.
+    /// Number of clients, which is the number of pods.
     pub clients: usize,
     /// CPU request and limit of each pod, in thousandths of a CPU. One worker runs on each whole
     /// CPU.
     pub millicpus: u32,
     /// Memory request and limit of each pod, in bytes.
     pub memory_bytes: u64,
-    /// Container image.
+    /// Image of the container.
     pub image: String,
     /// True if each pod must be on its own Kubernetes node.
     pub one_per_node: bool,

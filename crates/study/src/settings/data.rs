@@ -76,7 +76,7 @@ pub enum Settle {
     Auto,
     /// Waits for compactions. cassay refuses a target that does not report their end.
     Compactions,
-    /// Does not wait.
+    /// Does not wait for anything.
     None,
 }
 
@@ -105,7 +105,7 @@ pub enum RestoreMethod {
 /// Handling of the page cache before the warm-up of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageCache {
-    /// Leaves it unchanged.
+    /// Leaves the page cache unchanged.
     #[default]
     Keep,
     /// Drops the pages of the data files, so that the first reads come from the disk.

@@ -79,7 +79,7 @@ pub struct Draft {
     pub(crate) within: f64,
     pub(crate) poisson: bool,
     pub(crate) range: Option<Range>,
-    /// `None`: until steady.
+    /// Length of the warm-up, in ns. `None` means until the throughput is steady.
     pub(crate) warmup_ns: Option<u64>,
     pub(crate) warmup_max_ns: u64,
     /// Warm-up before the first window, in ns. `None` means the same length as every other warm-up.
@@ -108,7 +108,7 @@ pub struct Draft {
     pub(crate) key: String,
 }
 
-/// Kind of target.
+/// Kind of target that the study requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum TargetKind {
     #[default]
@@ -130,7 +130,7 @@ pub(crate) struct Series {
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     point: fn(u64) -> Point,
-    /// Maximum value.
+    /// Maximum value of a point.
     limit: u64,
     pub(crate) from: Option<u64>,
     pub(crate) to: Option<u64>,
@@ -291,7 +291,7 @@ impl Draft {
         self.workload.tunings.push((kind.to_owned(), tuning));
     }
 
-    /// Returns the settings.
+    /// Returns the settings that the draft describes.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             target: self.target(),

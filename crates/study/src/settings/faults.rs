@@ -18,13 +18,13 @@ const LANE: u64 = 12;
 pub struct StudyFault {
     /// Kind of the fault.
     pub kind: target_spec::fault::FaultKind,
-    /// Its target.
+    /// Target of the fault.
     pub hit: PlannedHit,
     /// Other options of the fault.
     pub options: Options,
     /// Time from the start of the measured window to the fault, in ns.
     pub at_ns: u64,
-    /// Maximum length, ns.
+    /// Maximum length of the fault, in ns.
     pub for_ns: u64,
     /// Index of the fault's item in the study. Faults of one item follow one another.
     pub item: usize,
@@ -105,7 +105,7 @@ impl FaultTargets {
         Some(HostIndex(node.0 % hosts))
     }
 
-    /// Returns all hosts.
+    /// Returns the indexes of all hosts.
     fn all_hosts(self) -> impl Iterator<Item = HostIndex> {
         (0..self.hosts.unwrap_or(0)).map(HostIndex)
     }

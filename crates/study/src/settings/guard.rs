@@ -21,9 +21,9 @@ pub enum GuardedClusters {
     /// Clusters that cassay did not start and that have other clients.
     #[default]
     Auto,
-    /// On every cluster.
+    /// The guard is active on every cluster.
     Always,
-    /// On no cluster.
+    /// The guard is active on no cluster.
     Never,
 }
 

@@ -4,7 +4,7 @@ pub use workload::Replication;
 
 use serde_json::Value;
 
-/// The keyspace.
+/// Settings of the keyspace and its tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keyspace {
     /// Name of the keyspace. `None` means the name in the workload.

@@ -86,9 +86,9 @@ pub enum Import {
     },
     /// An endpoint with the text format of Prometheus, read during the run.
     PrometheusUrl {
-        /// `http://…` or `https://…`
+        /// URL of the endpoint: `http://…` or `https://…`
         url: String,
-        /// Period, ns.
+        /// Period of reading, in ns.
         period_ns: u64,
     },
 }

@@ -13,7 +13,7 @@ pub struct PublishedFile {
     pub link: String,
     /// Hardware and versions of the system on which the absolute figures were measured.
     pub system: String,
-    /// Absolute figures.
+    /// Absolute figures that the publication prints.
     pub figures: Vec<Figure>,
     /// Ratios that are expected to be similar on other machines.
     pub ratios: Vec<Ratio>,
@@ -25,7 +25,7 @@ pub struct PublishedFile {
     pub unknown: Vec<String>,
 }
 
-/// One printed row.
+/// Absolute figures of one printed row.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Figure {
@@ -37,13 +37,13 @@ pub struct Figure {
     pub in_flight: Option<f64>,
     /// Operations per second.
     pub ops_per_s: Option<f64>,
-    /// Mean latency, ms.
+    /// Mean latency, in ms.
     pub mean_ms: Option<f64>,
-    /// Median, ms.
+    /// Median latency, in ms.
     pub p50_ms: Option<f64>,
-    /// 95th percentile, ms.
+    /// 95th percentile of latency, in ms.
     pub p95_ms: Option<f64>,
-    /// 99th percentile, ms.
+    /// 99th percentile of latency, in ms.
     pub p99_ms: Option<f64>,
 }
 

@@ -90,7 +90,7 @@ impl Recordings {
         Recordings(BTreeMap::new())
     }
 
-    /// Adds a recording.
+    /// Adds a recording to the set.
     pub fn add(&mut self, recording: Arc<Recording>) {
         self.0.insert(recording.digest.clone(), recording);
     }

@@ -23,7 +23,7 @@ impl fmt::Debug for Registry {
 }
 
 impl PartialEq for Registry {
-    /// All registries compare equal, because the choice of a registry does not change a study.
+    /// Returns true, because the choice of a registry does not change a study.
     fn eq(&self, _: &Registry) -> bool {
         true
     }

@@ -13,7 +13,7 @@ pub struct Require {
     pub p999_ms: Option<f64>,
     /// Maximum share of failed operations.
     pub error_rate: Option<f64>,
-    /// Minimum throughput, op/s.
+    /// Minimum throughput, in op/s.
     pub ops_per_s: Option<f64>,
     /// Minimum quality of a contender relative to the baseline, in the primary comparison. 0.97
     /// means at most 3 % worse, for both throughput and latency.
@@ -59,7 +59,7 @@ pub enum IfInconclusive {
     Estimate,
     /// The requirement passes with a warning.
     Pass,
-    /// It fails.
+    /// The requirement fails.
     Miss,
 }
 
@@ -86,7 +86,7 @@ impl Require {
         latency.iter().chain(&others).any(Option::is_some)
     }
 
-    /// Adds a point.
+    /// Adds a point at which the requirements apply.
     pub(crate) fn at_value(&mut self, value: u64) {
         match &mut self.at {
             Where::Values(values) => values.push(value),

@@ -21,7 +21,7 @@ pub struct FaultKind {
     pub what: Cow<'static, str>,
     /// Capabilities that the target must have.
     pub needs: &'static [Capability],
-    /// Kind of target.
+    /// Kind of target on which the fault acts.
     pub place: FaultPlace,
     /// Options that the kind accepts.
     pub takes: &'static [FaultOption],

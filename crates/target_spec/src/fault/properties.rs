@@ -6,7 +6,7 @@ use std::fmt;
 /// Kind of target on which a fault acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultPlace {
-    /// A node.
+    /// One node of the cluster.
     Node,
     /// A host, with all its nodes.
     Host,
@@ -65,15 +65,15 @@ impl Length {
 /// count from 1: `node2`, `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
-    /// A node.
+    /// The node with this index.
     Node(NodeIndex),
-    /// A host.
+    /// The host with this index.
     Host(HostIndex),
     /// Hosts that are separated from other hosts.
     Split(Sides),
     /// Some of the nodes, in the order in which the fault affects them.
     Nodes(Vec<NodeIndex>),
-    /// All nodes.
+    /// All nodes of the cluster.
     Cluster,
 }
 

@@ -84,7 +84,7 @@ const MIX: Question = ask(
     "{write: 1, read: 1}",
 );
 
-/// All templates.
+/// All templates for studies.
 pub const TEMPLATES: &[Template] = &[
     Template {
         name: "peak",

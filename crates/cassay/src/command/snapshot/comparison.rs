@@ -8,7 +8,7 @@ use measure::number::{bytes, count};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Prints an export.
+/// Prints the result of an export.
 pub fn show_export(export: &Export, to: &Path, common: &Common) {
     let node = |node: &::cluster::ExportedNode| {
         json!({

@@ -44,8 +44,8 @@ pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
     Ok(exit(&proofs))
 }
 
-/// A setting that cannot be observed may still be in effect: many keys of `cassandra.yaml` cannot
-/// be read back.
+/// Returns the exit of the command. A setting that cannot be observed may still be in effect,
+/// because many keys of `cassandra.yaml` cannot be read back.
 fn exit(proofs: &[Proof]) -> Exit {
     let failed = |proof: &Proof| matches!(proof.effect, Effect::NotInEffect(_));
     if proofs.iter().any(failed) {

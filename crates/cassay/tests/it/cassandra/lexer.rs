@@ -59,7 +59,7 @@ const RARE: [&str; 6] = ["é", "\u{a0}", "\u{2028}", "\u{c}", "\u{1f600}", "_"];
 fn text(number: u64) -> String {
     let mut state = number;
     let mut next = |below: usize| {
-        // SplitMix64.
+        // The algorithm is SplitMix64.
         state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -244,7 +244,7 @@ fn with_a_wrong_password_it_says_so(attach: &AttachSpec, password: &std::path::P
     assert!(!shown.contains("not-the-password"), "{shown}");
 }
 
-/// From 6.0 on, metrics are also tables, which return the same series.
+/// Tests that, from 6.0 on, tables of metrics return the same series as MBeans.
 fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     attach: &AttachSpec,
     by_mbeans: &BTreeMap<String, Series>,

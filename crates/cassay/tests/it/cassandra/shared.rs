@@ -64,7 +64,7 @@ impl Shared {
             .join(format!("{name}{unit}"))
     }
 
-    /// Starts them.
+    /// Starts the nodes, after clearing leftovers.
     pub fn start(name: &str, spec: LocalSpec) -> Shared {
         let dirs = dirs_with(&Shared::folder(name));
         cluster::leftovers::clear(&dirs, &mut |_| ());
@@ -92,7 +92,7 @@ impl Shared {
     }
 }
 
-/// The one node.
+/// The node that tests of this module share.
 mod one_node {
     use super::{Shared, patient};
     use std::net::SocketAddr;
@@ -102,7 +102,7 @@ mod one_node {
     /// Name of the node among shared nodes.
     const NAME: &str = "one";
 
-    /// Parent of the folder that contains the node's cluster.
+    /// Returns the parent of the folder that contains the node's cluster.
     pub fn clusters() -> PathBuf {
         Shared::folder(NAME).join("clusters")
     }

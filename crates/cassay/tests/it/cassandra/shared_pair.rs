@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 /// Name of the two nodes among shared nodes.
 const NAME: &str = "pair";
 
-/// The two nodes.
+/// The two nodes that tests share.
 struct Pair {
     nodes: Vec<SocketAddr>,
     /// The folder with `ca.pem`, `me.pem` and `me.key`, for mutual authentication of client and
@@ -25,7 +25,7 @@ struct Pair {
     stores: PathBuf,
 }
 
-/// The two, whole.
+/// Returns the two nodes, after checking them.
 fn pair() -> Pair {
     static NODES: OnceLock<(Shared, PathBuf)> = OnceLock::new();
     let (shared, stores) = NODES.get_or_init(|| {

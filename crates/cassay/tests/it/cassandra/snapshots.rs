@@ -310,7 +310,8 @@ fn snapshots_below(folder: &Path, keyspace: &str) -> Vec<PathBuf> {
     folders.flat_map(below).collect()
 }
 
-/// While compaction is disabled, the leveled strategy counts its pending work, but never begins.
+/// Tests that stalled compactions are detected. While compaction is disabled, the leveled strategy
+/// counts its pending work, but never begins.
 fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();
     let options = |enabled: bool| {

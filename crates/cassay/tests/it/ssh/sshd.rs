@@ -113,7 +113,7 @@ pub struct Machines {
 }
 
 impl Machines {
-    /// None yet.
+    /// Creates a test environment without machines.
     pub fn new() -> Machines {
         let lab = Lab::new();
         // The users of the machines must be able to enter their homes, which are below this folder.

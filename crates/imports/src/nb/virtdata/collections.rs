@@ -69,7 +69,7 @@ struct Collection {
 /// Input of the function that generates an element.
 #[derive(Clone, Copy)]
 pub(super) enum Seed {
-    /// The input.
+    /// The input of the collection itself.
     Same,
     /// The input of the collection plus the index of the element.
     Stepped,

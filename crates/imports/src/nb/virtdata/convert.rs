@@ -100,7 +100,7 @@ pub(super) const ROWS: &[Row] = &[
         let step = Transformation::made(move |unscaled| Val::Decimal { unscaled, scale });
         from(inputs, Ty::Decimal, &step)
     }),
-    // Identifiers and addresses.
+    // Rows for identifiers and addresses.
     row(&["ToHashedUUID"], |given| {
         let step = Transformation::made(|x| Val::Uuid(hashed_uuid(x as u64)));
         plain(given, &[Ty::Long], Ty::Uuid, &step)
@@ -239,7 +239,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(clock(call, given, env, step, what))
         },
     ),
-    // Constants.
+    // Rows for constants.
     row(&["Discard"], |given| {
         let step = Transformation::fixed(Val::Text(Cow::Borrowed("discard")));
         plain(given, &[Ty::Long], Ty::Object, &step)
@@ -264,7 +264,7 @@ pub(super) const ROWS: &[Row] = &[
         let same = ty != Ty::Bool && values.iter().all(|value| value.ty() == ty);
         same.then(|| cycle(ty, in_turn(values)))?
     }),
-    // Bytes.
+    // Rows for bytes.
     row(&["ToByteBuffer"], |given| {
         let size = match given {
             [] => 8,
@@ -287,7 +287,7 @@ pub(super) const ROWS: &[Row] = &[
         }
         Some(found)
     }),
-    // Vectors.
+    // Rows for vectors.
     row(&["CqlVector"], |given| match given {
         [Argument::Function(inner)] => {
             let step =
@@ -318,7 +318,7 @@ pub(super) const ROWS: &[Row] = &[
         [size, min, max] => float_vectors(size, min.double()?, max.double()?),
         _ => None,
     }),
-    // Functions in sequence.
+    // Rows for sequences of functions.
     row(&["Flow"], |given| {
         let recipes = Argument::functions(given)?;
         let ty = recipes.last()?.ty;

@@ -14,7 +14,7 @@ pub(super) const INT_MASK: i64 = 0x7FFF_FFFF;
 /// cassandra-stress.
 const COUNT_MAX: i64 = 64 << 20;
 
-/// A function.
+/// A row of the tables, which defines a function.
 pub(super) struct Row {
     pub(super) names: &'static [&'static str],
     pub(super) make: Make,

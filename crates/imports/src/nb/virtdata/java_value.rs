@@ -126,7 +126,7 @@ impl Ty {
     }
 }
 
-/// A value.
+/// A value that a function takes or returns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Val<'a> {
     Long(i64),
@@ -142,13 +142,13 @@ pub(crate) enum Val<'a> {
     Millis(i64),
     /// A `Date`, in milliseconds since 1970. Its text has another format than that of an `Instant`.
     Date(i64),
-    /// Days since 1970.
+    /// A date, in days since 1970.
     Day(i32),
     Bytes(Vec<u8>),
     List(Vec<Val<'a>>),
-    /// Without duplicates.
+    /// A set, which has no duplicates.
     Set(Vec<Val<'a>>),
-    /// Without duplicate keys.
+    /// A map, which has no duplicate keys.
     Map(Vec<(Val<'a>, Val<'a>)>),
     Byte(i8),
     Short(i16),
@@ -164,7 +164,7 @@ pub(crate) enum Val<'a> {
         nanos: i64,
     },
     Inet([u8; 4]),
-    /// Nanoseconds since midnight.
+    /// A time of day, in nanoseconds since midnight.
     Time(i64),
 }
 

@@ -50,7 +50,7 @@ impl RecipeMistake {
 /// Maximum nesting of functions in arguments. Real recipes have no deeper nesting.
 const DEPTH_MAX: usize = 16;
 
-/// Parses a recipe.
+/// Parses the text of a recipe.
 pub(crate) fn parse(text: &str) -> Result<Vec<Call>, RecipeMistake> {
     let mut reader = Reader { text, at: 0 };
     let mut calls = Vec::new();

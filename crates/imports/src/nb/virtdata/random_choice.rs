@@ -9,7 +9,7 @@ use super::functions::{
 use super::java_value::{Ty, Val};
 use workload::virtdata::hash;
 
-/// Characters of `AlphaNumericString`.
+/// Characters that `AlphaNumericString` draws.
 const ALPHANUMERIC: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// Number of characters that one seed generates in a character image.
 const IMAGE_PART: usize = 1024;

@@ -11,7 +11,7 @@ use super::{
     saved_values, strings,
 };
 
-/// All functions.
+/// Rows of all functions, in tables by subject.
 pub(super) const TABLES: [&[Row]; 10] = [
     arithmetic::ROWS,
     convert::ROWS,

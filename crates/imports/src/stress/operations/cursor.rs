@@ -90,7 +90,7 @@ struct StressCursor {
 }
 
 impl StressCursor {
-    /// Finds operation `n`.
+    /// Finds operation `n` in its block.
     fn find(&mut self, n: u64) -> BlockOperation {
         let (number, place) = (n / BLOCK as u64, (n % BLOCK as u64) as usize);
         if self.block.number != number {

@@ -18,11 +18,11 @@ use crate::tls_files;
 pub struct Connect {
     /// Form in which statements are sent.
     pub style: Style,
-    /// User name.
+    /// User name for the login.
     pub user: Option<String>,
     /// The password, which is never shown.
     pub password: Option<Secret>,
-    /// Compression of frames.
+    /// Compression of CQL frames.
     pub compression: Option<Compression>,
     /// Number of connections to each node, if stated.
     pub connections_per_node: Option<u32>,
@@ -44,7 +44,7 @@ pub struct Connect {
 /// Form in which statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Prepared once.
+    /// Each statement is prepared once.
     Prepared,
     /// Each statement is sent as text.
     Unprepared,

@@ -10,7 +10,7 @@ use crate::stress::argument_values;
 use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, new};
 
-/// Output options.
+/// Output during the run and after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Verbosity of the output.
@@ -21,7 +21,7 @@ pub struct Output {
     pub no_settings: bool,
     /// File to which the text is also written.
     pub file: Option<String>,
-    /// File for histograms.
+    /// File to which histograms are written.
     pub hdr_file: Option<String>,
     /// Time between two lines of output.
     pub interval: Duration,
@@ -36,9 +36,9 @@ pub struct Output {
 /// Verbosity of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
-    /// Almost nothing.
+    /// Almost nothing is written.
     Minimal,
-    /// The default.
+    /// The tool's default amount is written.
     Normal,
     /// Everything is written.
     Verbose,

@@ -11,7 +11,7 @@ use crate::stress::params::{KnownParam, Pair, new};
 pub struct SchemaOptions {
     /// Name of the keyspace.
     pub keyspace: String,
-    /// Replication strategy.
+    /// Class of the replication strategy.
     pub replication: String,
     /// True if the command line states the replication.
     pub is_replication_stated: bool,

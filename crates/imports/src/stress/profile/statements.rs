@@ -8,7 +8,7 @@ use crate::stress::partition::Columns;
 use cql::value::CqlType;
 use workload::schema::Table;
 
-/// Quotes a name.
+/// Quotes a name for CQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

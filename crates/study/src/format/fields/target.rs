@@ -14,7 +14,7 @@ pub(super) const FIELDS: &[Field] = &[
         SECTION,
         "System under test: exactly one of these.",
     ),
-    // A local target.
+    // Rows for a local target.
     optional(
         "target.local",
         Type::Section(|d| d.kind = TargetKind::Local),
@@ -206,7 +206,7 @@ pub(super) const FIELDS: &[Field] = &[
          logs in as an ordinary user (`cassay_load`), so that guardrails apply. The port between \
          nodes remains open to all users of this machine.",
     ),
-    // An attached target.
+    // Rows for an attached target.
     optional(
         "target.attach",
         Type::Section(|d| d.kind = TargetKind::Attach),
@@ -383,7 +383,7 @@ pub(super) const FIELDS: &[Field] = &[
         "Data that the fault may destroy: data in the memory of the node's process, or data that \
          the node had not synced to disk.",
     ),
-    // The null target.
+    // Rows for the null target.
     optional(
         "target.null",
         Type::Section(|d| d.kind = TargetKind::Null),
