@@ -21,7 +21,8 @@ load: write
 
 const USER: (&str, &str) = ("checker", "correct horse");
 
-/// Returns a server that requires credentials, a lab with a workload file, and the password.
+/// Returns a server that requires credentials, a lab with a workload file and the password, and the
+/// target of the server.
 fn lab() -> (NullServer, Lab, String) {
     let server = null(NullSpec {
         credentials: Some((USER.0.to_owned(), USER.1.to_owned())),

@@ -65,7 +65,7 @@ fn variants_may_differ_by_what_is_broken() {
     assert_eq!(counts.collect::<Vec<_>>(), [0, 1]);
 }
 
-/// Contains all settings that a study may state for a fault, and checks the result.
+/// The study has all settings that a study may state for a fault.
 #[test]
 fn repetitions_and_random_choices_of_faults_follow_the_seed() {
     let text = broken(
