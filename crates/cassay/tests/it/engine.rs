@@ -149,7 +149,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
         "latency p99 {} ms",
         p(&all.latency, 0.99)
     );
-    // A slow machine affects both clocks.
+    // A slow machine affects both clocks, so they are compared with each other.
     assert!(
         2 * p(&all.service, 0.99) <= p(&all.latency, 0.99),
         "service p99 {} ms",

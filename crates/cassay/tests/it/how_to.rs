@@ -50,11 +50,11 @@ fn examples() -> Vec<Example> {
 fn is_as_it_says(example: &Example) {
     let page = &example.page;
     let lab = Lab::with(&example.study);
-    // The clusters in the pages do not exist.
+    // The clusters in the pages do not exist, so the plan is made offline.
     let mut arguments = vec!["plan", "study.yaml", "--json", "--offline"];
     if example.study.contains("files: [log]") {
         lay_log(&lab);
-        // The log contains traffic of two keyspaces.
+        // The log contains traffic of two keyspaces, so its import needs trust.
         arguments.push("--trust");
     }
     if ["{ssh: ", "kubernetes:", "pods:"].iter().any(|key| example.study.contains(key)) {

@@ -91,7 +91,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     let trial = &run.json()["trials"][0];
     let p99_ms = |clock: &str| trial["all"][clock]["p99"].as_f64();
     assert!(p99_ms("latency_ms") >= Some(500.0), "{trial:#}");
-    // A slow machine affects both clocks.
+    // A slow machine affects both clocks, so they are compared with each other.
     let half = p99_ms("latency_ms").map(|ms| ms / 2.0);
     assert!(p99_ms("service_ms") <= half, "{trial:#}");
     assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));

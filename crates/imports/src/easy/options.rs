@@ -100,7 +100,7 @@ impl Options {
             }]),
             places,
         };
-        // A pasted command line may include the program's name.
+        // A pasted command line may include the program's name, which is skipped.
         let mut at = usize::from(words.first().is_some_and(|word| word.ends_with("-stress")));
         at += usize::from(words.get(at).is_some_and(|word| word == "run"));
         while let Some(word) = words.get(at) {

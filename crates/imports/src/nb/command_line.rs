@@ -150,7 +150,7 @@ const COMMANDS: [&str; 10] = [
 pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
     let mut out = Words::default();
     let mut words = words.iter().map(String::as_str).peekable();
-    // A pasted command line may include the program's name.
+    // A pasted command line may include the program's name, which is skipped.
     words.next_if(|word| ["nb", "nb5"].contains(&word.trim_start_matches("./")));
     while let Some(word) = words.next() {
         if let Some(option) = word.strip_prefix("--") {

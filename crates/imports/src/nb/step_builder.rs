@@ -361,7 +361,7 @@ impl<'a> Builder<'a> {
             }
             let operation = operation?;
             ratios.push(ratio);
-            // In histogram logs, names must not contain commas and spaces.
+            // In histogram logs, names must not contain commas or spaces, so these are replaced.
             let name = op.name.replace(|c: char| c == ',' || c.is_whitespace(), "-");
             let mut kind = Kind::new(name, !operation.statement.returns_rows);
             let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);

@@ -35,7 +35,7 @@ pub(super) fn parse(
     read: ReadFile,
 ) -> Result<(Command, Properties), Diagnostics> {
     let mut reader = Reader::new(words);
-    // A pasted command line may include the program's name.
+    // A pasted command line may include the program's name, which is skipped.
     let mut index = usize::from(words.first().is_some_and(|word| is_launcher(word)));
     while index < words.len() {
         index += reader.take(index);

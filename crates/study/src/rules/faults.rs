@@ -155,7 +155,7 @@ impl<'a> Item<'a> {
         };
         for node in names {
             let text = node.text().filter(|text| draft.kind_of(text).is_none());
-            // An invalid name has been reported.
+            // An invalid name has already been reported.
             if let Some(text) = text.filter(|text| crate::check::name(text).is_ok()) {
                 let (message, hint) = crate::check::unknown("faults.kind", text, &known);
                 out.add(&node.place, message, hint);

@@ -31,7 +31,7 @@ pub(super) fn field_form(field: &Field) -> Value {
 fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
-        // A form is always a mapping of keywords.
+        // A form is always a mapping of keywords, so this case does not occur.
         _ => Map::new(),
     }
 }

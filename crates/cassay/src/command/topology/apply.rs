@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     /// If an unobservable setting were an error, no cluster with a key that the server does not
-    /// show could be placed without one.
+    /// show could be placed without an error.
     #[test]
     fn only_what_is_seen_not_to_be_in_effect_is_an_error() {
         let proof = |effect: Effect| Proof {

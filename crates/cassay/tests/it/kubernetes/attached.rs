@@ -151,7 +151,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     );
     theirs.assert_untold(&lab, &said);
 
-    // The operator of the cluster restarts all of it in its own way.
+    // The operator of the cluster restarts the whole cluster in its own way.
     let said = lab.cassay(&[
         "run",
         "study.yaml",

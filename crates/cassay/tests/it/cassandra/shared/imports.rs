@@ -383,7 +383,7 @@ fn keyspaces(node: SocketAddr) -> Vec<String> {
         .expect("keyspaces")
         .rows;
     let mut names: Vec<String> = rows.iter().flatten().map(ToString::to_string).collect();
-    // Other tests create keyspaces on the same node meanwhile.
+    // Other tests create keyspaces on the same node meanwhile, so only those of this test count.
     names.retain(|name| name.contains("cassay_check_") || name.contains("shop"));
     names.sort();
     names

@@ -77,7 +77,7 @@ fn operations(recording: &Arc<Recording>, count: u64) -> Vec<(String, String, Ve
         (kind.name.clone(), what, values)
     };
     let mut all: Vec<_> = (0..count).map(one).collect();
-    // Operations of the same millisecond have no defined order.
+    // Operations of the same millisecond have no defined order, so they are sorted.
     all.sort();
     all
 }
