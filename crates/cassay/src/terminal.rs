@@ -43,7 +43,7 @@ static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 /// to stdout.
 static IS_STEP: AtomicBool = AtomicBool::new(false);
 
-/// Runs before the runtime opens `/dev/null`.
+/// Runs before the runtime opens `/dev/null`, and stores whether stdout was closed.
 #[used]
 // SAFETY: this section contains pointers to C functions, and this value is such a pointer.
 #[unsafe(link_section = ".init_array")]

@@ -90,7 +90,7 @@ pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 /// Result of an import.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// The steps, in order. There is at least one.
+    /// The steps, in order. The list contains at least one step.
     pub steps: Vec<ImportStep>,
     /// Notes on words without effect, and on differences from the tool. The plan and the report
     /// show them. Each note is a sentence.

@@ -123,7 +123,8 @@ impl<R: Read> Queue<R> {
         Ok(None)
     }
 
-    /// Returns the reason why the file has no further document. `None` if it may still have one.
+    /// Returns the reason why the file has no further document. `None` if the file may still have
+    /// another document.
     pub fn end(&self) -> Option<QueueEnd> {
         self.end
     }

@@ -17,7 +17,7 @@ mod flag {
     pub const KEYSPACE: u32 = 0x80;
 }
 
-/// First protocol version in which the flags have four bytes instead of one.
+/// First protocol version in which the flags have four bytes instead of one byte.
 const WIDE_FLAGS_SINCE: i64 = 5;
 
 /// Size of a value's length field, in bytes. Null and unset values have no further bytes.

@@ -253,8 +253,8 @@ pub(crate) fn any(node: &Node) -> Tree {
     }
 }
 
-/// Checks a secret, which is a name, a file or an environment variable. A literal secret is
-/// refused, and the message does not show it.
+/// Checks a secret, which is a name, a file or an environment variable. cassay refuses a literal
+/// secret, and does not show it in the message.
 fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
     let hint = || {
         Some(format!(

@@ -445,7 +445,8 @@ mod tests {
         );
     }
 
-    /// A keyspace with such a number of copies was once treated as one with a single copy.
+    /// A keyspace whose number of copies is not a number was once treated as a keyspace with a
+    /// single copy.
     #[test]
     fn a_stated_number_of_copies_is_a_number_or_refused() {
         let text = "study: s\nquestion: q\ntarget: {local: {}}\nworkload: {stress: 'write n=10 \

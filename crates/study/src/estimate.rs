@@ -33,8 +33,8 @@ pub struct Estimate {
 
 /// Time from the start of the first Cassandra node until it answers, in seconds.
 const START_FIRST_S: f64 = 12.0;
-/// Time to start each node after the first, in seconds. These nodes start in parallel and share the
-/// CPUs.
+/// Time to start each node after the first node, in seconds. These nodes start in parallel and
+/// share the CPUs.
 const START_FURTHER_S: f64 = 15.0;
 /// Rows loaded per second into a node that shares two cores with the client.
 const LOAD_ROWS_PER_S: f64 = 20_000.0;

@@ -9,8 +9,8 @@ use target_spec::fault::Length;
 /// Time from the start of a node until the other nodes see it as up, in seconds. Restarts of nodes
 /// of 512 MiB on two shared CPUs took 40 and 52 s.
 const RESTART_S: f64 = 60.0;
-/// Time that must be observed after a recovery, in seconds. The load must be normal for half a
-/// minute.
+/// Time that a window must include after a recovery, in seconds. It is the half minute for which
+/// the load must be normal.
 const SEEN_S: f64 = analysis::recovery::HOLD_S;
 /// Proposed window lengths are multiples of this number, in seconds.
 const STEP_S: f64 = 30.0;

@@ -50,8 +50,8 @@ impl<'a> Inputs<'a> {
     }
 
     /// Returns recorded traffic. The error is a sentence with a remedy. Recorded traffic is too
-    /// large to be kept with a run, so the run keeps a digest of it. If the traffic has changed
-    /// since then, it is refused.
+    /// large to be kept with a run, so the run keeps a digest of it. cassay refuses traffic that
+    /// has changed since then.
     pub fn recording(&self, asked: &RecordedTraffic) -> Result<Arc<Recording>, String> {
         let known = self.read.borrow().get(&asked.name()).cloned();
         if let Some(known) = known.and_then(|digest| self.recordings.borrow().get(&digest).cloned())

@@ -256,8 +256,8 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks keys that need stored data on the null target, which stores nothing. A study that
-/// explicitly requests data is refused. A study for real Cassandra with `--target null` gets only a
+/// Checks keys that need stored data on the null target, which stores nothing. cassay refuses a
+/// study that explicitly requests data. A study for real Cassandra with `--target null` gets only a
 /// note.
 fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.find("target.null").is_none() || subject.target_replaced {

@@ -323,7 +323,8 @@ pub struct Workload {
 pub struct ImportedCommands {
     /// Tool to which the command lines belong.
     pub tool: Tool,
-    /// Command lines of the tool, without the tool's name. There is at least one.
+    /// Command lines of the tool, without the tool's name. The list contains at least one command
+    /// line.
     pub commands: Vec<String>,
     /// Index of the step among the steps of all command lines.
     pub step: usize,
@@ -497,5 +498,5 @@ pub(crate) const SAMPLED_NTH: u32 = 16;
 pub const ROWS_UNLOADED: u64 = 1_000_000;
 
 /// Maximum number of points of a range, since each point takes a window. A range without an end
-/// stops at this number of points. A range whose end is beyond it is refused.
+/// stops at this number of points. cassay refuses a range whose end is beyond this number.
 pub const LADDER_POINTS_MAX: usize = 32;

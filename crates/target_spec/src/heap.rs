@@ -1,4 +1,4 @@
-//! JVM options that override the setting `heap`. They are refused, because plans and reports use
+//! JVM options that override the setting `heap`. cassay refuses them, because plans and reports use
 //! the setting.
 
 use crate::spec::LocalSpec;

@@ -1,4 +1,5 @@
-//! Settings of local nodes that no machine can apply. They are refused before the start.
+//! Settings of local nodes that no machine can apply. cassay refuses these settings before the
+//! start.
 
 use crate::compressed_pointers::unlike_archive;
 use crate::heap::heap_refusal;

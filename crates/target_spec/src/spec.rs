@@ -89,8 +89,8 @@ pub struct LocalSpec {
     pub heap_bytes: u64,
     /// Garbage collector of the nodes. `None` means G1, as in Apache's options for Java 17.
     pub collector: Option<Collector>,
-    /// Settings of `cassandra.yaml` in addition to cassay's own. Keys that cassay controls are
-    /// refused.
+    /// Settings of `cassandra.yaml` in addition to cassay's own. cassay refuses the keys that it
+    /// controls.
     pub yaml: serde_json::Map<String, serde_json::Value>,
     /// JVM options that follow cassay's own options, so that they take precedence.
     pub jvm_options: Vec<String>,

@@ -1,4 +1,4 @@
-//! Settings of `cassandra.yaml` that are refused on managed nodes, and the reasons.
+//! Settings of `cassandra.yaml` that cassay refuses on managed nodes, and the reasons.
 
 use crate::spec::Origin;
 use serde_json::{Map, Value};
@@ -116,7 +116,8 @@ pub fn yaml_refusal(
         }
         Setting::Known | Setting::Named { .. } | Setting::Refused(_) => {}
     }
-    // A user's build may contain other classes, or classes of a later line.
+    // A user's build may contain other classes, or classes of a later line. So cassay checks
+    // classes only in releases from Maven.
     let lacking = || class_lacking(release.line(), value);
     if let Some(why) = (*origin == Origin::Maven).then(lacking).flatten() {
         return Some(refusal(why, LACKED_CLASS_HINT));
@@ -266,7 +267,7 @@ fn yaml_twice(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusa
     twice
 }
 
-/// Reason why a setting of `cassandra.yaml` is refused.
+/// Reason why cassay refuses a setting of `cassandra.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlRefusal {
     /// The problem, including the key of the setting.

@@ -29,11 +29,11 @@ pub struct Limits {
     pub example: Option<&'static str>,
     /// Maximum length of the text, in bytes.
     pub text_bytes_max: usize,
-    /// True if anchors, aliases and `<<` are accepted. Otherwise a text that contains them is
-    /// refused.
+    /// True if anchors, aliases and `<<` are accepted. Otherwise the parser refuses a text that
+    /// contains them.
     pub aliases: bool,
-    /// True if a duplicate key has its last value, as in other tools. Otherwise the text is
-    /// refused.
+    /// True if a duplicate key has its last value, as in other tools. Otherwise the parser refuses
+    /// the text.
     pub last_wins: bool,
 }
 

@@ -11,7 +11,7 @@ use study::compile_workload;
 use study::resolve;
 use study::settings::{KEYS_MAX, Study};
 
-/// Number of keys that a plan reads. A few keys are enough to show that the table has some.
+/// Number of keys that a plan reads. A few keys are enough to show that the table contains keys.
 const KEYS_TO_PLAN: u64 = 20;
 
 /// Returns the study with the workloads of its tables, ready to run.

@@ -73,9 +73,10 @@ fn assert_counts_agree(trial: &Value) {
     assert_eq!(rule(trial, "V7")["result"], "pass", "{trial:#}");
 }
 
-/// A stall delays a quarter of the due operations. Only those in flight spend it on the wire. The
-/// default limit of operations in flight must hold back the rest. If a client sent thousands of
-/// operations during the stall, both clocks would show it and could not be distinguished.
+/// A stall delays a quarter of the due operations. Only the operations in flight spend the stall on
+/// the wire. The default limit of operations in flight must hold back the other operations. If a
+/// client sent thousands of operations during the stall, both clocks would show it and could not be
+/// distinguished.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
     let lab = Lab::with(POINT);
@@ -123,7 +124,8 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
             "fail",
         ),
     ] {
-        // Nothing is loaded, because a load with errors is refused. Another test covers that case.
+        // Nothing is loaded, because cassay refuses a load with errors. Another test covers that
+        // case.
         let errors = format!("target.null.errors={errors}");
         let trial = trial(&[&errors, "data={present: 1k}"], code);
         if code != 0 || trial["verdict"] != "invalid" {

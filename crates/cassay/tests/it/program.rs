@@ -202,8 +202,8 @@ impl Lab {
         store::find(&self.path().join("results"), "latest").expect("a run")
     }
 
-    /// Returns how often the event `event` is in the newest run's journal, for any trial or for
-    /// one.
+    /// Returns how often the event `event` is in the newest run's journal, for all trials or for
+    /// one trial.
     pub fn journaled(&self, event: &str, trial: Option<usize>) -> usize {
         let journal = self.run().journal;
         let fits = journal

@@ -133,8 +133,8 @@ fn a_bundle_leads_sessions_and_load_through_the_proxy_it_names() {
     );
 }
 
-/// The server must be the proxy itself: a certificate with another name is refused, even if it
-/// comes from an authority that the bundle trusts.
+/// The server must be the proxy itself: the client refuses a certificate with another name, even if
+/// the certificate comes from an authority that the bundle trusts.
 #[test]
 fn a_proxy_of_another_name_is_not_the_one_of_the_bundle() {
     let server = null(NullSpec::default());

@@ -1,5 +1,5 @@
-//! Tests the engine with TLS. Counts are the same as without TLS. A server without a valid
-//! certificate is refused, and a server that requires a client certificate gets one.
+//! Tests the engine with TLS. Counts are the same as without TLS. The engine refuses a server
+//! without a valid certificate, and sends a client certificate to a server that requires it.
 //!
 //! The null target has no TLS. A proxy in this process adds it, with a certificate made for the
 //! test.

@@ -3,7 +3,7 @@
 //!
 //! Every text is amplified in the same ways, regardless of its language. Each part is repeated up
 //! to a size (unchanged, or with another number each time), nested, or made longer. Each number is
-//! replaced by a large one.
+//! replaced by a large number.
 
 use crate::mutator::Mutator;
 

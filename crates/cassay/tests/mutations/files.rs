@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Way in which a kind of file is tested.
 pub enum Tried {
-    /// Tested by the inputs with these names.
+    /// The inputs with these names test the files of this kind.
     As(&'static [&'static str]),
     /// Not tested, because the program handles only the bytes of such a file, or no other program
     /// can write it.

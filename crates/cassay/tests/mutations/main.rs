@@ -234,7 +234,8 @@ fn every_kind_of_file_that_is_opened_is_tried() {
     }
 }
 
-/// A file is refused by its size before it exceeds the memory limit of its kind.
+/// The program refuses a file because of its size before reading it would exceed the memory limit
+/// of its kind.
 #[test]
 fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,16 +12,16 @@ use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 /// Options whose value is the password.
 pub(crate) const SECRET: &[&str] = &["--password", "-P"];
 
-/// Options with a value that have an effect here. Alternative names of an option follow its first
-/// name.
+/// Options with a value that have an effect in cassay. Alternative names of an option follow its
+/// first name.
 const VALUES: &str = "--cl --compaction --compression --cql --dc --deleterate|--deletes \
     --duration|-d --host --id --iterations|-i|-n --keycache --keyspace --max-connections \
     --partitiongenerator|--pg --partitions|-p --password|-P --populate --port --rate \
     --readrate|--reads|-r --replication --rowcache --threads|-t --ttl --username|-U";
-/// Options without a value that have an effect here.
+/// Options without a value that have an effect in cassay.
 const FLAGS: &str = "--drop --no-schema --ssl";
-/// Options, with and without a value, that have no effect here. In the tool, `--concurrency` has
-/// had no effect since easy-cass-stress. Paging and conditions are for other workloads.
+/// Options, with and without a value, that have no effect in cassay. In the tool, `--concurrency`
+/// has had no effect since easy-cass-stress. Paging and conditions are for other workloads.
 const IDLE_VALUES: &str = "--concurrency|-c --core-connections --csv --hdr --max-requests --paging \
     --parquet --prometheusport --queue --scl";
 const IDLE_FLAGS: &str = "--coordinatoronly|--co --paginate";

@@ -5,7 +5,7 @@ use super::options::{Options, human};
 use workload::Schema;
 use yaml::did_you_mean;
 
-/// The imported workload. The other workloads of the tool are refused by name.
+/// The imported workload. cassay refuses the tool's other workloads by name.
 pub(super) const WORKLOAD: &str = "KeyValue";
 const OTHERS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch LWT Locking \
     Maps MaterializedViews RandomPartitionAccess RangeScan SAI Sets TxnCounter UdtTimeSeries";

@@ -135,7 +135,7 @@ fn shares_of_kinds_are_those_of_the_tool_s_die() {
             assert_eq!(*is == 0.0, should == 0.0, "{line}: {shares:?}");
         }
     }
-    // Populating does not read rows, but deletes some.
+    // `--populate` does not read rows, but deletes some of them.
     let shares = shares(&imported("KeyValue --populate 9 --deleterate 0.2").steps[0]);
     assert!(
         shares[0] == 0.0 && (shares[2] - 20.0).abs() < 1.2,

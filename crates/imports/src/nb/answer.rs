@@ -50,7 +50,8 @@ pub(super) fn built_in(name: &str) -> Option<(&'static str, &'static str)> {
     found.map(|(names, _, text)| (names[0], *text))
 }
 
-/// Returns NoSQLBench's output for words that do not run a workload. `None` if they run one.
+/// Returns NoSQLBench's output for words that do not run a workload. `None` if the words run a
+/// workload.
 pub fn answer(words: &[String]) -> Option<String> {
     let mut words = words.iter().map(String::as_str);
     let word = words.find(|word| ANSWERED.contains(word))?;

@@ -1,12 +1,12 @@
 //! Parses the words of a NoSQLBench command line into the commands to run.
 //!
-//! A command line that NoSQLBench accepts is accepted here too. If a word has no effect here, a
-//! note names it.
+//! A command line that NoSQLBench accepts is accepted by cassay too. If a word has no effect in
+//! cassay, a note names the word.
 
 /// Result of parsing a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Words {
-    /// The commands. There is at least one.
+    /// The commands. The list contains at least one command.
     pub(crate) commands: Vec<Command>,
     /// Notes on words that have no effect, with a sentence for each.
     pub(crate) notes: Vec<String>,
@@ -94,8 +94,8 @@ const OPTIONS: [&str; 45] = [
     "nbio-cache-max-retries",
 ];
 
-/// Options that make NoSQLBench do something other than run a workload, with their replacement
-/// here.
+/// Options that make NoSQLBench do something other than run a workload, with their replacements in
+/// cassay.
 const REFUSED: [(&str, &str); 9] = [
     (
         "export-cycle-log",
@@ -292,7 +292,7 @@ impl Words {
     }
 }
 
-/// Note on the difference between `start` in NoSQLBench and here.
+/// Note on the difference between `start` in NoSQLBench and in cassay.
 pub(crate) const START: &str = "in NoSQLBench, start runs activities in parallel; here, they run \
      one after the other, each with separate results";
 

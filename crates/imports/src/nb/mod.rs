@@ -368,8 +368,8 @@ fn rate(key: &str, text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{key} is `{text}`; it must be a rate per second"))
 }
 
-/// The first cycle, the total number of cycles, and the range that the cycles repeat, if they
-/// repeat one.
+/// The first cycle, the total number of cycles, and the range that the cycles repeat. The range is
+/// absent if the cycles do not repeat.
 type Range = (u64, u64, Option<(u64, u64)>);
 
 fn limits(line: &Line, sequence: usize) -> Result<Range, String> {

@@ -117,7 +117,7 @@ pub(super) const LINE: &str = "driver, type, tags, cycles, recycles, threads, as
 pub(super) const OPERATION: &str = "ratio, repeat, batch, type, driver, tags, params, bindings, \
     op_template";
 
-/// Names and descriptions for people. They have no effect in NoSQLBench or here.
+/// Names and descriptions for people. They have no effect in NoSQLBench or in cassay.
 const LABELS: &str = "alias, cqldriver, name, desc, description";
 
 /// Settings without effect, each with the reason.

@@ -9,11 +9,10 @@ use std::collections::BTreeSet;
 /// Words that precede the name of a table or keyspace.
 const BEFORE_NAMES: [&str; 6] = ["into", "from", "update", "table", "keyspace", "use"];
 
-/// A mistake, and a hint.
+/// A description of a mistake, and a hint.
 pub(super) type Refusal = (String, String);
 
-/// Returns the refusal of the first anchor of a statement that is at a place where CQL takes no
-/// value.
+/// Returns an error for the first anchor of a statement at a position where CQL allows no value.
 pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     let tokens = cql::tokens::tokens(&anchored.cql).ok()?;
     let is_marker = |token: &Token| token.kind == TokenKind::Symbol && token.text == "?";

@@ -202,7 +202,7 @@ impl Column {
                     self.append(&mut value);
                 }
             }
-            // Each value of such a type takes one identity.
+            // Each value of any other type takes one identity.
             _ => self.identity.skip(count),
         }
     }

@@ -182,7 +182,7 @@ const GIVEN: &[(&str, &[&str])] = &[
 /// Options that only change how much text `--compat` prints.
 const PRINTED: [&str; 2] = ["no-summary", "no-settings"];
 
-/// Options that state something that is always true here.
+/// Options that state something that is always true in cassay.
 const DEFAULTS: [&str; 1] = ["prepared"];
 
 const PROFILE: &str = r"keyspace: ks
@@ -216,7 +216,7 @@ fn every_option_changes_what_is_asked_or_is_noted() {
                 Ok(with) if without.as_ref() == Ok(&with) => {
                     silent.push(format!("{base} {option}"));
                 }
-                // If the option is refused, the user gets a message.
+                // If cassay refuses the option, the user gets a message.
                 Ok(_) | Err(_) => {}
             }
         }

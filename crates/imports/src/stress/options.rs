@@ -2,7 +2,7 @@
 //! [`connection`] parses the nodes to contact, and [`output`] parses the output.
 //!
 //! An absent option has the tool's default (that of 3.11.4 if versions differ). An option without
-//! effect here always leads to a note.
+//! effect in cassay always leads to a note.
 
 mod connection;
 mod output;

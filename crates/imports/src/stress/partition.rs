@@ -50,7 +50,8 @@ impl Columns {
             key,
             clustering,
             values,
-            // The tool counts rows in 32 bits. If the number exceeds them, no row is ever the last.
+            // The tool counts rows in 32 bits. If the number of rows exceeds 32 bits, no row is
+            // ever the last row.
             rows_last: i64::from(product as i32),
             descendants: descendants.into_iter().map(|count| count.max(1)).collect(),
             averages: averages.into_iter().map(|count| count.max(1)).collect(),
@@ -415,8 +416,8 @@ impl Walk {
             if behind >= 0 {
                 return false;
             }
-            // The skip ends at the last value or at the last visited one, because these are
-            // examined.
+            // The skip ends at the last value or at the last visited value, because these values
+            // are examined.
             let visited = self.last[level].saturating_sub(self.current[level]);
             self.pass(level, passed.min(visited).max(1));
         }

@@ -19,7 +19,7 @@ pub(super) struct Command {
     pub(super) notes: Vec<String>,
 }
 
-/// Options with a value that have no effect here.
+/// Options with a value that have no effect in cassay.
 const WITHOUT_EFFECT: &[&str] = &["-l", "-label", "-cp", "-jvm-args", "-classpath"];
 
 /// Returns true if a word is an option without effect, with its value in the same word:

@@ -2,8 +2,8 @@
 //! and the operation's number instead of per-thread random numbers.
 //!
 //! The zipfian formula is that of Gray et al., "Quickly generating billion-record synthetic
-//! databases", SIGMOD 1994, which YCSB uses. Record numbers have 64 bits here. YCSB converts its
-//! numbers to an int, so they end at 2^31.
+//! databases", SIGMOD 1994, which YCSB uses. Record numbers have 64 bits in cassay. YCSB converts
+//! its numbers to an int, so they end at 2^31.
 
 use workload::random::Draws;
 

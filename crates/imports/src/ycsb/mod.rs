@@ -36,7 +36,7 @@ const RETRIES: &str = "core_workload_insertion_retry_limit";
 /// retry does not help.
 const RETRIES_MAX: u64 = u8::MAX as u64;
 
-/// Names of the properties that have an effect here.
+/// Names of the properties that have an effect in cassay.
 const KNOWN: &[&str] = &[
     "cassandra.coreconnections",
     "cassandra.keyspace",
@@ -101,7 +101,7 @@ const OUTPUT: &[&str] = &[
     "timeseries.granularity",
     "timeseries.percentiles",
 ];
-/// Properties without effect here, or prefixes of their names up to a dot. A note names each
+/// Properties without effect in cassay, or prefixes of their names up to a dot. A note names each
 /// property.
 const WITHOUT_EFFECT: &[&str] = &[
     "basicdb.",

@@ -75,7 +75,7 @@ pub(super) struct Statements {
     pub(super) read: Vec<u16>,
     pub(super) update: Vec<u16>,
     pub(super) scan: Vec<u16>,
-    /// Reads that are followed by an update. Each pair of read and update has one.
+    /// Reads that are followed by an update. Each pair of a read and an update has one such read.
     pub(super) modify: Vec<u16>,
 }
 

@@ -202,7 +202,8 @@ fn import_one(
     let import = imports::import(tool, &words, seed, &|name| inputs.read(name))?;
     if let Some(password) = &import.connection.password {
         inputs.hide(password.reveal());
-        // A password in the command is refused, because a study is stored and shown with its run.
+        // cassay refuses a password in the command, because a study is stored and shown with its
+        // run.
         if tool.without_password(&words, password.reveal()) != words {
             return Err(refused(
                 tool,

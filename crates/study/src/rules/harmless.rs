@@ -1,7 +1,7 @@
-//! Trust rules. A study may come from any author, so it may only describe data. A setting that does
-//! more is refused unless the user permits it on the command line. The user wrote the text on the
-//! command line, but a stranger may have written the text in the study, or in the record of a run
-//! (decision 028).
+//! Trust rules. A study may come from any author, so it may only describe data. cassay refuses a
+//! setting that does more, unless the user permits it on the command line. The user wrote the text
+//! on the command line, but a stranger may have written the text in the study, or in the record of
+//! a run (decision 028).
 
 use super::preset::USE;
 use super::rule_input::Subject;
@@ -95,7 +95,8 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
             let Some(entry) = node.entry(key) else {
                 continue;
             };
-            // `use` needs no trust, because it has one of two words, or it is refused.
+            // `use` needs no trust, because its value is one of two words. The check refuses any
+            // other value.
             if key == USE || is_own_word(subject.overrides, &entry.value) {
                 continue;
             }

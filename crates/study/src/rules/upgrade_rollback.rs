@@ -1,4 +1,4 @@
-//! Rules for the rollback of an upgrade. A change that cannot be undone is refused.
+//! Rules for the rollback of an upgrade. cassay refuses a change that cannot be undone.
 //!
 //! A node that goes back has its files from before the upgrade. It gets later writes only from
 //! other nodes, by repair. So a write that N copies have acknowledged survives if fewer than N

@@ -195,7 +195,7 @@ fn the_schema_finds_the_mistakes_that_people_make() {
             "target: {locla: {}}",
         ),
         ("target: {local", "target: {null: {}, local"),
-        // Required keys that are missing.
+        // The required keys are removed.
         ("study: s\n", ""),
         ("target: {local: {nodes: 2, heap: 1GiB}}\n", ""),
         ("procedure: {sweep: {threads: [4, 8]}}\n", ""),

@@ -23,7 +23,7 @@ struct Subject {
     sets: [&'static str; 2],
     /// Prefix of the value in the side's name.
     prefix: &'static str,
-    /// The question about the sides, as text around their names.
+    /// The text before and after the names of the sides in the question about the sides.
     question: [&'static str; 2],
 }
 

@@ -205,7 +205,7 @@ fn a_node_is_observed_and_restarted_by_its_owners_command() {
         on.contains(nodes["nodes"][0]["name"].as_str().unwrap()),
         "settings of the process"
     );
-    // The log of the trial contains the second start of the node, and not the first.
+    // The log of the trial contains the second start of the node, and not the first start.
     let name = nodes["nodes"][0]["name"].as_str().unwrap();
     let log = read(&theirs.trial().join("logs").join(name).join("system.log"));
     assert_eq!(log.matches("Startup complete").count(), 1, "{log}");

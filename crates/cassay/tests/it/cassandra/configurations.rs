@@ -19,7 +19,7 @@ fn periodic() -> LocalSpec {
     }
 }
 
-/// Returns such a node that requires a password.
+/// Returns the node of `spec`, with the addition that it requires a password.
 fn closed(spec: LocalSpec) -> LocalSpec {
     LocalSpec {
         authentication: Authentication::Password,
@@ -27,7 +27,8 @@ fn closed(spec: LocalSpec) -> LocalSpec {
     }
 }
 
-/// Returns the same node with the settings that studies change most often, in all notations.
+/// Returns the node of `periodic` with the settings that studies change most often, in all
+/// notations.
 fn batch() -> LocalSpec {
     LocalSpec {
         heap_bytes: 640 << 20,

@@ -227,7 +227,7 @@ fn with_its_password_an_attached_node_shows_as_much(
     let series = watch(&theirs);
     assert_operations_are_counted(&series);
     assert_the_jvm_is_seen(&series, (512 << 20) as f64);
-    // Settling has flushed the earlier rows.
+    // Settling has already flushed the earlier rows to disk.
     assert_eq!(last(&series, "table.rows.live_sstables"), 1.0);
     assert!(last(&series, "table.rows.live_disk_space") > 1000.0);
     series

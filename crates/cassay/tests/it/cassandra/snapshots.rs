@@ -185,7 +185,7 @@ fn theirs(lab: &Lab, spec: AttachSpec) -> Cluster {
     cluster
 }
 
-/// Tests the same cluster as an attached one, with only its addresses and a password.
+/// Tests the same cluster as an attached cluster, with only its addresses and a password.
 fn attached(lab: &Lab, ours: &Cluster) {
     let text = agent::settings(&lab.clusters());
     let of = |key: &str| agent::setting_value(&text, key);

@@ -3,7 +3,7 @@
 use crate::program::Lab;
 use serde_json::Value;
 
-/// Returns a study that compares a null target with a slower one.
+/// Returns a study that compares a null target with a slower null target.
 fn pair(latencies_ms: [u32; 2], repeat: &str) -> String {
     let [fast, slow] = latencies_ms;
     format!(
@@ -68,7 +68,7 @@ fn a_study_ends_when_answered_and_gives_its_number_of_blocks() {
     lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
     let shown = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(shown.contains("HOW THE EVIDENCE GREW"), "{shown}");
-    // Adding blocks to an answered comparison is refused.
+    // cassay refuses to add blocks to an answered comparison.
     let refused = lab.cassay(&["resume", "--more", "2"]).ended_with(1);
     refused.says(&["ended with an answer", "cassay run study.yaml"]);
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
@@ -198,8 +198,8 @@ fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
 }
 
 /// The effect of a latency depends on the capacity, and the other way round. 8 threads at 4 ms do
-/// 2000 op/s, and at 16 ms 500. If the server gives one answer after the other, and each takes a
-/// millisecond, they do 1000 op/s and 8 ÷ 17 ms. The page size does not affect writes.
+/// 2000 op/s, and at 16 ms 500 op/s. If the server answers one request after the other, at a
+/// millisecond each, the threads do 1000 op/s and 8 ÷ 17 ms. The page size does not affect writes.
 const PLANTED: &str = "\
 study: planted
 question: Do latency and capacity act on each other?

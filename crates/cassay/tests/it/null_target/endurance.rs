@@ -1,9 +1,9 @@
-//! Tests endurance runs of some seconds. cassay finds a planted drift, and finds none in a run
+//! Tests endurance runs of some seconds. cassay finds a planted drift, and finds no drift in a run
 //! without one.
 //!
-//! The planted drift is so large, and the tolerated one so wide, that a busy machine cannot confuse
-//! them. On such a machine both may remain undecided, which is correct. `analysis` simulates how
-//! small a drift can be found.
+//! The planted drift is so large, and the tolerated drift so wide, that a busy machine cannot
+//! confuse them. On a busy machine, both runs may remain undecided, which is correct. `analysis`
+//! simulates how small a drift can be found.
 
 use crate::program::Lab;
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn rate(findings: &Value) -> &Value {
 }
 
 /// Returns true if the machine was too busy to decide. Otherwise asserts that the trend is the
-/// planted one.
+/// planted trend.
 fn is_open(rate: &Value, planted: &str) -> bool {
     let course = rate["course"].as_str().expect("a course");
     assert!([planted, "untold"].contains(&course), "{rate:#}");

@@ -297,7 +297,8 @@ fn a_bad_command_line_starts_nothing_and_stores_no_password() {
         !said.stdout.contains("topsecret") && !said.stderr.contains("topsecret"),
         "{said}"
     );
-    // The password is in a properties file, and then in an option among others on the command line.
+    // The password is first in a properties file, and then in one of several options on the command
+    // line.
     let user = "recordcount=9\ncassandra.username=me\ncassandra.password=topsecret\n";
     lab.write("properties", user);
     let words = ["ycsb", "load", "-P", "properties"];

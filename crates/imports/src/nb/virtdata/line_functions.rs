@@ -158,7 +158,7 @@ fn extract(
     Ok(cycle(Ty::Text, step))
 }
 
-/// Returns the lines of a data file. There is at least one.
+/// Returns the lines of a data file. The list contains at least one line.
 fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, RecipeMistake> {
     let lines: Vec<Box<str>> = match file_text(file, call, env)? {
         Some(text) => text.lines().map(Box::from).collect(),

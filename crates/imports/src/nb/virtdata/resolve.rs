@@ -47,7 +47,8 @@ impl Recipe {
     }
 }
 
-/// Returns the flavours of a call that fit its arguments and stated types. There is at least one.
+/// Returns the flavours of a call that fit its arguments and stated types. The list contains at
+/// least one flavour.
 fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, RecipeMistake> {
     let mut given = Vec::with_capacity(call.args.len());
     for arg in &call.args {
@@ -89,7 +90,7 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, RecipeMistake>
     Ok(variants)
 }
 
-/// Reduces the flavours of each function to one.
+/// Reduces the flavours of each function to a single flavour.
 fn choose(flavours: &mut [Vec<Variant>], wanted: Option<Ty>) {
     loop {
         let mut progress = false;

@@ -30,8 +30,8 @@ struct Span {
 }
 
 impl Elements {
-    /// Generates `count` elements from `key`. Each is followed by a value from `value`, if that is
-    /// present.
+    /// Generates `count` elements from `key`. If `value` is present, a value from it follows each
+    /// element.
     pub(super) fn made(count: i64, key: &mut Column, mut value: Option<&mut Column>) -> Elements {
         let mut all = Elements {
             are_entries: value.is_some(),

@@ -13,7 +13,7 @@ use cql::response::RawRows;
 use workload::random::Draws;
 
 /// Number of rows after which the caller decides whether the search continues. A row takes a few
-/// microseconds. A row with large blobs takes a hundred.
+/// microseconds. A row with large blobs takes a hundred microseconds.
 pub(super) const STOP_ROWS: usize = 256;
 
 /// Possible contents of a partition's rows.

@@ -96,7 +96,7 @@ pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
     ),
 ];
 
-/// Parameters without effect here: the form, a reason, and the replacement.
+/// Parameters without effect in cassay: the form, a reason, and the replacement.
 type Silent = (&'static str, &'static str, &'static str);
 
 const LINES: &str =
@@ -130,7 +130,7 @@ const TOKEN_RANGE_SILENT: [Silent; 2] = [
     ("-tokenrange", "split-factor=", RANGES),
 ];
 
-/// Records notes on those given parameters that have no effect here.
+/// Records notes on those given parameters that have no effect in cassay.
 fn silent(params: &Params, all: &[Silent], notes: &mut Vec<String>) {
     for (option, form, instead) in all.iter().filter(|(_, form, _)| params.has(form)) {
         notes.push(format!("`{option} {form}` has no effect: {instead}."));

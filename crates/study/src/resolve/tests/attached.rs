@@ -208,7 +208,7 @@ fn a_bundle_says_all_of_how_nodes_are_reached() {
         let said = with(more).expect_err(more);
         assert!(said.contains(part), "{more}: {said}");
     }
-    // The study's folder is unknown, so the file is refused.
+    // The study's folder is unknown, so cassay refuses the file.
     let said = with("").expect_err("no folder");
     assert!(said.contains("cassay cannot find s.zip"), "{said}");
 }

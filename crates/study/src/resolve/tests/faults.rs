@@ -302,7 +302,7 @@ fn the_hottest_partitions_replica_needs_a_hotter_partition() {
     );
 }
 
-/// These faults are refused, because no other node has a copy of the data.
+/// cassay refuses these faults, because no other node has a copy of the data.
 #[test]
 fn a_node_that_is_alone_loses_no_data_and_leaves_no_ring() {
     for kind in ["data-lost", "node-decommission", "node-remove"] {

@@ -73,7 +73,7 @@ insert: {partitions: fixed(1), select: fixed(1)/1, batchtype: UNLOGGED}
 queries: {one: {cql: 'select * from users where id = ?', fields: samerow}}
 ";
 
-/// Values of a study's keys: workload, data, and others.
+/// Values of a study's keys, such as `workload` and `data`.
 type Study = (&'static str, &'static str, &'static str);
 
 const FILE: &str = "{file: w.yaml, mix: {MIX: 1}}";

@@ -1,6 +1,6 @@
 //! Tests a replay of a load that a real node recorded in its full query log. The replay has the
 //! same statements with the same values, equally often and in the same order. A second recording
-//! equals the first.
+//! equals the first recording.
 
 use super::{agent, one_node, only_trial, users_workload};
 use crate::program::{HANG_LIMIT, Lab};
