@@ -225,8 +225,8 @@ fn manner(mode: ViewMode) -> Manner {
     }
 }
 
-/// Returns the way in which a run is shown now. While the screen is not taken, that is a status
-/// line.
+/// Returns the way in which a run is shown now. While the full screen is not in use, the run is
+/// shown as a status line.
 fn shown_as(manner: Manner) -> Manner {
     match manner {
         Manner::Screen if !terminal::is_full() => Manner::Moving,

@@ -44,7 +44,7 @@ pub enum Why {
     /// The record is not a statement that was executed. It is a login, or a statement that was only
     /// prepared.
     NoStatement,
-    /// The statement names no keyspace, and its connection has none.
+    /// Neither the statement nor its connection names a keyspace.
     NoKeyspace,
     /// The statement is of an unknown kind, or a token in it is not closed.
     Unknown,

@@ -138,7 +138,7 @@ pub struct Recording {
     pub logs: Vec<LogRead>,
     /// Time at which the first operation began, in ms since 1970.
     pub began_ms: u64,
-    /// Due time of each operation after the first one, and the length of the recording.
+    /// Due time of each operation after the first operation, and the length of the recording.
     pub course: Arc<ArrivalTimes>,
     /// Kinds of operations, in the order of their first operations.
     pub kinds: Vec<KindCount>,

@@ -1,5 +1,5 @@
 //! Turns a recording into a program. Operation n of the program is the n-th recorded operation.
-//! After the last recorded operation, the first one follows again.
+//! After the last recorded operation, the program starts again with the first operation.
 
 use crate::recording::{Form, Only, Recording};
 use cql::response::RawRows;

@@ -11,9 +11,9 @@ pub struct NullSpec {
     /// Periodic stalls. `None` if the server never stalls.
     pub stall: Option<Stall>,
     /// Maximum number of answers per second, sent one after the other in the order of their
-    /// requests. Additional requests wait in an unlimited queue. `None` means as fast as possible.
-    /// The latency is added to the time in the queue. Each event loop has an equal share of the
-    /// capacity.
+    /// requests. Additional requests wait in an unlimited queue. `None` means that answers are sent
+    /// as fast as possible. The latency is added to the time in the queue. Each event loop has an
+    /// equal share of the capacity.
     pub capacity_per_s: Option<u64>,
     /// Change of the capacity over time, if any. A measurement should find this change.
     pub drift: Option<Drift>,

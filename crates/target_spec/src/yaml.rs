@@ -213,8 +213,8 @@ pub fn yaml_named(line: &Line, yaml: &Map<String, Value>) -> Map<String, Value> 
 }
 
 /// Returns the settings of one file that a server does not accept together. Either two names mean
-/// the same setting, or two settings exclude each other. Each setting comes with its refusal, which
-/// names the other one.
+/// the same setting, or two settings exclude each other. Each setting comes with its error message,
+/// which names the other setting.
 pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusal)> {
     let mut found = yaml_twice(line, yaml);
     let named = yaml_named(line, yaml);

@@ -38,7 +38,7 @@ enum Width {
 pub(crate) struct WrongValue {
     /// Description of the values that the setting accepts.
     pub takes: String,
-    /// A valid value, close to the wrong one if possible.
+    /// A valid value, close to the wrong value if possible.
     pub example: Option<String>,
 }
 
@@ -178,7 +178,7 @@ fn is_numeric(text: &str) -> bool {
 
 /// Returns the whole number that YAML 1.1 reads in a text. `None` for numbers that may have another
 /// base. Such numbers are never reported as wrong. If the text is not a number, returns a number
-/// beyond all widths.
+/// that is too large for every width.
 fn whole(text: &str) -> Option<i128> {
     let plain: String = text.chars().filter(|c| *c != '_').collect();
     let digits = plain.trim_start_matches(['-', '+']);

@@ -135,14 +135,14 @@ impl Line {
             },
             None => unsaid(other),
         };
-        // The name is an old name, which this line has replaced by a new one.
+        // The name is an old name, which this line has replaced by a new name.
         if let Some(renamed) = self.renamed().find(|one| one.old == name) {
             if OFF_BY_NEGATIVE.contains(&name) && value.as_i64().is_some_and(|value| value < 0) {
                 return named(renamed.new, Some(Value::Null));
             }
             return named(renamed.new, renamed.unit.now(value));
         }
-        // The name is the new name of a later line, and this line still has the old one.
+        // The name is the new name of a later line, and this line still has the old name.
         for newer in &LINES[self.age() + 1..] {
             let is_it = |one: &RenamedSetting| one.new == name && self.has_setting(one.old);
             if let Some(renamed) = newer.renamed().find(is_it) {

@@ -124,7 +124,7 @@ fn assert_gone_in_time(when: &str) {
 }
 
 /// Kills a command at each of its phases. The next command starts while remains of the previous one
-/// may still exist. In the end nothing is left of any command. `start` starts a command, and
+/// may still exist. In the end, nothing of any command remains. `start` starts a command, and
 /// `measures` returns true while it is measuring. Returns the folders of the commands.
 #[track_caller]
 fn assert_gone_of_each(

@@ -108,7 +108,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     // A quarter of the operations began late. The trial reports this, because the target delayed
     // them.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
-    // The rule fails if other work on the machine delays the client as well.
+    // The rule fails if other work on the machine also delays the client.
     assert_ne!(rule(trial, "V1")["result"], "pass", "{trial:#}");
     run.measured(&lab);
 }

@@ -19,9 +19,8 @@ fn studies_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Plans each study at each of its scales, because a mistake in another scale counts as well. At
-/// the laptop's scale, each study is planned to end within twenty minutes, even with a long
-/// procedure.
+/// Plans each study at each of its scales, because each scale may have separate mistakes. At the
+/// laptop's scale, each study is planned to end within twenty minutes, even with a long procedure.
 #[test]
 fn every_study_that_is_shipped_can_be_planned() {
     let lab = Lab::new();

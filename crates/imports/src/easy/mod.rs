@@ -220,7 +220,7 @@ fn connection(options: &mut Options) -> Connection {
     let connections = options.count("--max-connections", 1, 1..=1024) as u32;
     let said = |name: &str| options.text(name).map(str::to_owned);
     let (username, password) = (said("--username"), said("--password"));
-    // If only the user name or only the password is stated, the other one has the tool's default.
+    // If only the user name or only the password is stated, the other value is the tool's default.
     let named = username.is_some() || password.is_some();
     let or_default = |text: Option<String>| {
         let default = || named.then(|| "cassandra".to_owned());

@@ -51,7 +51,8 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     })
 }
 
-/// Returns the refusal of a text with a template parameter that has neither a value nor a default.
+/// Returns an error for a text that contains a template parameter that has neither a value nor a
+/// default.
 pub(super) fn unset(text: &str, parameters: &BTreeSet<String>) -> Option<Refusal> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let name = text.split("UNSET:").skip(1).find_map(|rest| {

@@ -166,7 +166,7 @@ impl Dist {
             // A number between 0 and 1 takes two calls of the generator.
             Shape::Uniform | Shape::Extreme { .. } => self.random.skip(2 * count.max(0) as u64),
             Shape::Quantized { .. } => self.random.skip(4 * count.max(0) as u64),
-            // It is unknown how many random numbers a value takes until the value is drawn.
+            // The number of random numbers that a value takes is unknown until the value is drawn.
             Shape::Gaussian { .. } | Shape::Exponential { .. } => {
                 for _ in 0..count % SKIPPED_MAX {
                     self.sample();

@@ -326,7 +326,7 @@ impl Operations {
         Some(lookback.next().max(0) as u64)
     }
 
-    /// Returns the seed of a read that looks back from the last one of `written` seeds.
+    /// Returns the seed of a read that looks back from the last of `written` seeds.
     fn seed_back(&self, n: u64, written: u64) -> Option<i64> {
         let back = self.back(n)?;
         let Seeds::Sequence { first, count, .. } = &self.seeds else {

@@ -84,8 +84,8 @@ pub enum Seeds {
         first: u64,
         /// Last seed of the sequence.
         last: u64,
-        /// True if the seeds start again after the last one. Otherwise the run ends at the last
-        /// seed.
+        /// True if the run starts again with the first seed after the last seed. Otherwise the run
+        /// ends at the last seed.
         wrap: bool,
         /// Number of seeds between the last written seed and the seed of a read.
         lookback: Option<WrittenDistribution>,

@@ -115,15 +115,16 @@ pub(crate) struct Walk {
     /// Values of the columns of the partition key.
     pub(crate) key: Vec<Vec<u8>>,
     key_seed: i64,
-    /// Values of each level that were not visited yet. The first one is the current value.
+    /// Values of each level that were not visited yet. The first of these values is the current
+    /// value.
     levels: Vec<LevelRest>,
     seeds: Vec<i64>,
     current: Vec<i64>,
     last: Vec<i64>,
     chance: f64,
     purpose: Purpose,
-    /// For each level, the probability of the choices so far on the way down, and the factor on the
-    /// probability.
+    /// For each level, the inverse probability of the choices down to this level, and the factor on
+    /// the probability of the next choice.
     rolls: Vec<f64>,
     chances: Vec<f64>,
     draws: Draws,

@@ -1,4 +1,4 @@
-//! Rules for probes: what they require of the target, and the files and addresses of other
+//! Rules for probes: their requirements on the target, and the files and addresses of other
 //! programs.
 
 use super::{Subject, harmless};

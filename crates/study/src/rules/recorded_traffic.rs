@@ -1,4 +1,4 @@
-//! Rules for recorded traffic: the keys that it replaces, and what it requires of the target.
+//! Rules for recorded traffic: the keys that it replaces, and its requirements on the target.
 
 use super::Subject;
 use crate::settings::Draft;

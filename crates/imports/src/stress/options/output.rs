@@ -29,7 +29,7 @@ pub struct Output {
     pub header_every: Option<Duration>,
     /// Number of parts into which every token range is split.
     pub token_range_split: u32,
-    /// True if token ranges start again after the last one.
+    /// True if the first token range follows again after the last one.
     pub token_range_wrap: bool,
 }
 
