@@ -130,14 +130,14 @@ pub struct ImportStep {
 /// Condition that ends a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepLimit {
-    /// After a number of operations.
+    /// The step ends after a number of operations.
     Operations(u64),
-    /// After a fixed duration.
+    /// The step ends after a fixed duration.
     Duration(Duration),
-    /// After a number of operations or a duration, whichever comes first.
+    /// The step ends after a number of operations or a duration, whichever comes first.
     Either(u64, Duration),
-    /// When the standard error of the mean rate of the intervals is below `target` times that mean.
-    /// The run has at least `min` and at most `max` intervals.
+    /// The step ends when the standard error of the mean rate of the intervals is below `target`
+    /// times that mean. The run has at least `min` and at most `max` intervals.
     Uncertainty {
         /// Target for the standard error, as a share of the mean, for example 0.02.
         target: f64,

@@ -1,5 +1,5 @@
 //! Analyses a recorded statement: its verb, its table, and its text. The analysed text contains the
-//! table's keyspace, because the connection of a replay has none.
+//! table's keyspace, because the connection of a replay has no keyspace.
 
 use crate::log_record::Why;
 use cql::tokens::{Token, TokenKind, quoted_name};

@@ -229,7 +229,7 @@ pub struct Settings {
     pub require: Require,
     /// Limits that end the load to protect its target.
     pub guard: Guard,
-    /// Price of the target. `None` if the study states none.
+    /// Price of the target. `None` if the study states no price.
     pub price: Option<Price>,
     /// Settings that differ during loading and settling. `None` if none differ.
     pub load_phase: Option<Box<Phase>>,
@@ -363,9 +363,9 @@ impl Window {
 /// Time before the measured window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
-    /// Until the throughput is steady, but at most this time, in ns.
+    /// The warm-up lasts until the throughput is steady, but at most this time, in ns.
     Auto(u64),
-    /// For a fixed time, in ns.
+    /// The warm-up lasts for a fixed time, in ns.
     Fixed(u64),
 }
 

@@ -69,7 +69,7 @@ impl Translation {
     }
 
     /// Returns the reported address of the node whose CQL port is reached at an address. `None` if
-    /// that address is not translated. `usual_port` is the port if the pair has none.
+    /// that address is not translated. `usual_port` is the port if the pair states no port.
     pub fn reported_address(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
         let leads_here = |place: &NodePlace| {
             place.ip == reached.ip() && place.port.is_none_or(|port| port == reached.port())

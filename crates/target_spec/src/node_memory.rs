@@ -12,7 +12,7 @@ const OFF_HEAP_BYTES: u64 = 350 * MIB;
 const OFF_HEAP_SHARE_OF_HEAP: u64 = 8;
 
 /// Returns the expected memory of `nodes` nodes, in bytes, without their page cache. Plans, the
-/// check of a host's limit and the refusal at the start all use this estimate.
+/// check of a host's limit and the check at the start all use this estimate.
 pub fn memory_bytes(nodes: usize, heap_bytes: u64) -> u64 {
     nodes as u64 * (heap_bytes + heap_bytes / OFF_HEAP_SHARE_OF_HEAP + OFF_HEAP_BYTES)
 }

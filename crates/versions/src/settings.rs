@@ -40,7 +40,7 @@ pub enum Setting {
 /// Reason why a setting cannot be used in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingRefusal {
-    /// Kind of the refusal.
+    /// Kind of the reason.
     pub lack: Lack,
     /// The error, including the name of the setting.
     pub why: String,
@@ -70,8 +70,8 @@ struct RenamedSetting {
 }
 
 impl Line {
-    /// Looks up a setting in this line. If a negative number switched something off under the old
-    /// name, it is not a value under the new name.
+    /// Looks up a setting in this line. A negative number that means "off" under the old name is
+    /// not a valid value under the new name.
     pub fn setting(&self, name: &str, value: &Value) -> Setting {
         let setting = self.by_name(name, value);
         let wrong = match &setting {

@@ -141,7 +141,7 @@ struct CopiedFiles {
     files: Vec<PathBuf>,
 }
 
-/// Writes the requested files: either all of them, or none.
+/// Writes the requested files: either all of them, or none of them.
 fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let all = shipped();
     let of_folder = |one: &&ShippedFile| {

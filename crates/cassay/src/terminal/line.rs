@@ -22,7 +22,7 @@ pub enum Tone {
     Good,
     /// A warning, or a doubtful result.
     Warn,
-    /// Broken, or not credible.
+    /// A result that is broken or not credible.
     Bad,
     /// A part of a curve.
     Curve,

@@ -18,8 +18,8 @@ const TEMPLATES: [&str; 7] = [
     "capacity",
 ];
 
-/// Runs the study that `new` wrote on the null target, with windows of one second and everything
-/// measured once.
+/// Runs the study that `new` wrote on the null target, with windows of one second and a single
+/// block.
 fn runs(template: &str) {
     let lab = Lab::new();
     let words = ["new", template, "--target", "null", "--json"];

@@ -1,5 +1,5 @@
 //! Tests `workload check --target`: a server, here the null target, prepares statements. The null
-//! target remembers created objects. Refusals of a real server are tested on a real server.
+//! target remembers created objects. Other tests cover the errors of a real server.
 
 use crate::engine::null;
 use crate::program::Lab;

@@ -44,7 +44,7 @@ fn every_study_that_is_shipped_can_be_planned() {
     }
 }
 
-/// Runs a study on the null target, with windows of one second and everything measured once.
+/// Runs a study on the null target, with windows of one second and a single block.
 fn runs_to_its_last_trial(path: &Path) {
     let lab = Lab::new();
     let named = path.to_str().unwrap();

@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Skips the test with a message if this machine lacks something that it needs.
+/// Skips the test with a message if this machine lacks a program or a right that the test needs.
 macro_rules! needs_sshd {
     () => {
         if let Some(why) = missing() {
@@ -465,7 +465,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
         .ended_with(1)
         .says(&["nothing to remove", "cassay did not reach 2 of 3 machines"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
-    // In a study of another person, machines need trust.
+    // If the study was written by another person, its machines need trust.
     let text = fs::read_to_string(machines.lab.path().join("lab.yaml")).unwrap();
     machines.lab.write("beside.yaml", &text);
     let study = study.replace("hosts: 3", "machines: beside.yaml");

@@ -20,7 +20,7 @@ pub(crate) struct Op {
     /// The statements of a batch.
     pub(crate) repeat: Option<Node>,
     /// Settings of a batch's statements. Only the settings of the batch itself have an effect, so
-    /// these have none.
+    /// these settings have no effect.
     pub(crate) inner: Vec<Entry>,
     /// Reason why the operation cannot run. It is a mistake only in a run that selects this
     /// operation.

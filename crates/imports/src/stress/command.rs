@@ -147,7 +147,7 @@ pub enum Truncate {
     Never,
     /// Tables are truncated before the first run.
     Once,
-    /// Before every number of threads of the ladder.
+    /// Tables are truncated before every number of threads of the ladder.
     Always,
 }
 

@@ -167,7 +167,7 @@ pub enum Rate {
 pub enum Pace {
     /// No limit: operations are sent as fast as answers arrive.
     Free,
-    /// At most this rate. Latency is measured from the send.
+    /// Operations are sent at most at this rate. Latency is measured from the send.
     Throttle(u64),
     /// Exactly this rate. Latency is measured from the time at which each operation was due.
     Fixed(u64),

@@ -18,7 +18,7 @@ pub(crate) struct KnownParam {
     pub(crate) form: &'static str,
     /// Alternatives of the option in which the parameter may occur, one bit for each.
     pub(crate) groups: u8,
-    /// Default value. Empty if the parameter has none.
+    /// Default value. Empty if the parameter has no default.
     pub(crate) default: &'static str,
     /// Description for `help`, on one line.
     pub(crate) about: &'static str,

@@ -30,7 +30,7 @@ pub(super) struct StatementSet {
 }
 
 impl Shape {
-    /// Returns the fields of each statement. A statement has all fields, or one.
+    /// Returns the fields of each statement. A statement has all fields, or one field.
     fn parts(&self, all: bool) -> Vec<Option<usize>> {
         if all {
             vec![None]

@@ -51,12 +51,12 @@ pub struct Offer {
 /// Length of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OfferLength {
-    /// A fixed time, in ns.
+    /// The load lasts for a fixed time, in ns.
     For(u64),
-    /// Until throughput is steady, but at most this time, in ns.
+    /// The load lasts until throughput is steady, but at most this time, in ns.
     UntilSteady(u64),
-    /// Until this time after the last fault has passed, but at most the second time. Both are in
-    /// ns.
+    /// The load lasts until the first time has passed after the last fault, but at most the second
+    /// time. Both times are in ns.
     UntilFaults(u64, u64),
     /// A number of operations.
     Uncounted(u64),

@@ -52,8 +52,8 @@ const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 /// Hint for a setting that is forbidden in the study of a stranger.
 pub(super) const HINT: &str = "remove it, or pass --trust if you trust the author of the study";
 
-/// Returns true if the user is responsible for a node, because it is on the command line or because
-/// everything is trusted.
+/// Returns true if the user is responsible for a node, because the node is on the command line or
+/// because the user trusts the whole study.
 pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
     let is_open = overrides.files.as_ref().is_some_and(|files| files.open);
     // Source 0 is the study. Other sources are the command line, or its record in a run.

@@ -1,4 +1,4 @@
-//! Tests of the expansion of `scale_up`, and of its refusals.
+//! Tests of the expansion of `scale_up`, and of values that cassay refuses.
 
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Study};

@@ -66,14 +66,15 @@ pub enum IfInconclusive {
 /// Points at which requirements apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Where {
-    /// At every point if all points are known in advance, otherwise at the best point.
+    /// Requirements apply at every point if all points are known in advance, otherwise at the best
+    /// point.
     #[default]
     Auto,
-    /// At every measured point.
+    /// Requirements apply at every measured point.
     Every,
-    /// At the point that the answer of the study names.
+    /// Requirements apply at the point that the answer of the study names.
     Best,
-    /// At the points of the axis with these values.
+    /// Requirements apply at the points of the axis with these values.
     Values(Vec<u64>),
 }
 

@@ -86,7 +86,8 @@ pub fn asks(place: &TargetChoice) -> String {
     format!("Which setting? {}{key}", words.join(", "))
 }
 
-/// Returns the default answer to one of the questions about sides. Empty if it has none.
+/// Returns the default answer to one of the questions about sides. Empty if the question has no
+/// default answer.
 pub fn default(
     key: &str,
     place: &TargetChoice,

@@ -368,8 +368,8 @@ fn the_command_finds_a_damaged_file(lab: &Lab) {
     let said = lab.cassay(&["snapshot", "verify", "loaded", "--json"]).ended_with(1);
     said.says(&["node2", "is damaged: its CRC-32 is", "Data.db"]);
     assert_eq!(said.json()[0]["whole"], true);
-    // Earlier versions imported the damaged snapshot nevertheless. A refusal changes nothing: the
-    // rows are still there.
+    // Earlier versions imported the damaged snapshot nevertheless. When cassay refuses the restore,
+    // it changes nothing: the rows still exist.
     for how in [
         &["snapshot", "restore", "loaded"][..],
         &["snapshot", "restore", "loaded", "--offline"],

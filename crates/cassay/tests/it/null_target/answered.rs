@@ -164,7 +164,8 @@ fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
 }
 
 /// Sends kill -9 at ten moments of one study, which is resumed each time. The trials and the answer
-/// equal those of an undisturbed run. The test takes half a minute, and as long again.
+/// equal those of an undisturbed run. The undisturbed run takes half a minute, and the killed runs
+/// take another half.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {

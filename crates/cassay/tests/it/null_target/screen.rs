@@ -26,7 +26,7 @@ const ENDLESS: &str = "window.measure=10m";
 const TAKEN: &str = "\x1b[?1049h";
 const GIVEN_BACK: &str = "\x1b[?1049l";
 
-/// The shell script: it survives Ctrl-C, and prints how everything ended.
+/// The shell script: it survives Ctrl-C, and prints how the command ended.
 const SHELL: &str = r#"trap : INT
 before=$(stty -g)
 sh -c 'echo $$ > pid; exec "$CASSAY" run study.yaml --set "$WINDOW"'

@@ -148,7 +148,7 @@ impl Drop for Theirs {
     }
 }
 
-/// Skips the test with a message if this machine lacks something that it needs.
+/// Skips the test with a message if this machine lacks a program or a right that the test needs.
 macro_rules! needs_sshd {
     () => {
         if let Some(why) = missing() {

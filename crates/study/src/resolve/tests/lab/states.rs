@@ -167,7 +167,8 @@ fn a_phase_is_laid_over_the_variant_and_comes_back() {
             "gc_grace_seconds = 0"
         );
     }
-    // The measured phase may override the target. A phase without changes does not become a phase.
+    // The measured phase may override the target. A phase that changes nothing is not stored as a
+    // phase.
     let rest = "data: {load: {operations: 5}}\nphases: {measure: {target: {local: {heap: 2GiB}}}}";
     let settings = settings("local: {}", rest);
     assert_eq!(settings.target.local().unwrap().heap_bytes, 2 << 30);
