@@ -26,7 +26,7 @@ const MACHINES_KEY: &str = "machines";
 const CLIENTS_KEY: &str = "clients";
 
 /// Replaces names of files by the machines in them. If the study does not state the number of
-/// hosts, it becomes the number of machines. Wrong parts are reported and omitted.
+/// hosts, the number of machines is used. Reports and omits wrong parts.
 pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let Some(asked) = node.find(PATH).cloned() else {
         return;

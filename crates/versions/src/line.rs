@@ -108,7 +108,7 @@ const BIG_OF_4: &str = "nb";
 const BIG_OF_5: &str = "oa";
 
 impl Formats {
-    /// Returns true if nodes of this line can read files with these letters.
+    /// Returns true if nodes of this line can read files of a format with these letters.
     pub fn reads(&self, letters: &str) -> bool {
         if is_trie(letters) {
             self.bti.is_some_and(|bti| (BTI_OLDEST..=bti).contains(&letters))

@@ -19,7 +19,8 @@ fn pipelines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines")
 }
 
-/// Runs the gate in a folder with the study and the script, and none of this project's variables.
+/// Runs the gate in a folder with the study and the script, and without the environment variables
+/// of this project.
 fn gate(lab: &Lab, more: &[&str]) -> Said {
     let script = lab.path().join("gate.sh");
     fs::copy(pipelines().join("gate"), &script).expect("the script");

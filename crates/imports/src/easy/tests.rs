@@ -196,7 +196,7 @@ fn judged(import: &Import, n: u64, found: &[Vec<Vec<u8>>]) -> Check {
 
 #[test]
 fn a_read_is_judged_by_what_was_written_under_its_key() {
-    // The table has one partition, so every write changes the row that the others read.
+    // The table has one partition, so every write changes the row that the other operations read.
     let import = imported("KeyValue -p 1 --populate 5");
     let [populate, run] = &import.steps[..] else {
         panic!("two steps");
