@@ -12,7 +12,7 @@ pub enum KubernetesOwner {
     K8ssandra(String),
     /// A CassandraDatacenter that cass-operator manages.
     CassOperator(String),
-    /// A service, whoever created it.
+    /// A service, regardless of its creator.
     Service(String),
 }
 

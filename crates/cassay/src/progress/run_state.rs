@@ -38,7 +38,7 @@ pub struct RunState {
     pub cpu: Option<CpuShares>,
     /// The clients of a shared load, while they offer the load.
     pub clients: Vec<ClientNow>,
-    /// The clients of a shared load, while they offer the load.
+    /// The hosts of the nodes, while load is offered and displayed.
     pub hosts: Vec<HostNow>,
     /// Faults of the current phase.
     pub faults: Vec<FaultState>,

@@ -148,7 +148,8 @@ pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
             let place = match name {
                 "bucket" => turn,
                 "concat" => 0,
-                // The turns of an operation are evenly spaced over `length` turns, in common steps.
+                // The turns of an operation are evenly spaced over `length` turns. Places are in
+                // millionths of a turn.
                 "interval" => turn * 1_000_000 * length / u64::from(*ratio),
                 _ => return None,
             };

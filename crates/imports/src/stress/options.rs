@@ -169,7 +169,8 @@ pub enum Pace {
     Free,
     /// Operations are sent at most at this rate. Latency is measured from the send.
     Throttle(u64),
-    /// Exactly this rate. Latency is measured from the time at which each operation was due.
+    /// Operations are sent at exactly this rate. Latency is measured from the time at which each
+    /// operation was due.
     Fixed(u64),
 }
 

@@ -19,7 +19,7 @@ fn periodic() -> LocalSpec {
     }
 }
 
-/// Returns the node of `spec`, with the addition that it requires a password.
+/// Returns the node of `spec`, but with a required password.
 fn closed(spec: LocalSpec) -> LocalSpec {
     LocalSpec {
         authentication: Authentication::Password,

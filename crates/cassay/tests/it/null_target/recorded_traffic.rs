@@ -160,7 +160,7 @@ fn mistakes_about_recorded_traffic_are_shown_where_they_stand() {
         "is outside the study's folder",
     );
     refused("target={local: {}}", "have no tables for recorded traffic");
-    // This operation writes to another keyspace than most operations use.
+    // This operation writes to another keyspace than most operations use, so it needs trust.
     lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&["Other", "--trust"]);
 }
 
