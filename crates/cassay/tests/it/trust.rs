@@ -42,7 +42,8 @@ fn a_secret_is_read_from_the_given_source_and_never_shown() {
         rerun.contains("--secret db=file:elsewhere/secret"),
         "{rerun}"
     );
-    // No server listens there. The failed connection shows that cassay found the secret.
+    // No server listens at the address in the study. The failed connection shows that cassay found
+    // the secret.
     let said = lab.cassay(&[&["run", "study.yaml"], &given[..]].concat());
     said.says(&["no contact point answers"]);
     assert!(!said.to_string().contains("hunter2"), "{said}");
