@@ -1,9 +1,9 @@
-//! Determines the commit that is built. `CASSAY_VERSION` is `0.1.0+1a2b3c4d5e6f`, with `.dirty`
-//! appended if the sources have changed since, and `0.1.0+unknown` without git or outside of a
-//! repository. `CASSAY_DESCRIBED` also contains the build target, as in `0.1.0 (commit
-//! 1a2b3c4d5e6f, TARGET)`.
+//! Determines the commit that is built. `CASSAY_VERSION` is `0.1.0+1a2b3c4d5e6f`. If the sources
+//! have changed since this commit, `.dirty` is appended. Without git or outside of a repository,
+//! `CASSAY_VERSION` is `0.1.0+unknown`. `CASSAY_DESCRIBED` also contains the build target, as in
+//! `0.1.0 (commit 1a2b3c4d5e6f, TARGET)`.
 //!
-//! This happens here, in the topmost crate, so that a commit rebuilds no other crate.
+//! This happens here, in the topmost crate, so that a new commit causes no rebuild of other crates.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,8 @@ fn main() {
     ] {
         println!("cargo::rerun-if-changed={path}");
     }
-    // Both change with every commit; in a worktree they are elsewhere.
+    // Both files change with every commit. In a worktree, they are outside of its `.git`, so git
+    // names their paths.
     for file in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--git-path", file])
             && Path::new(&path).exists()
@@ -34,7 +35,7 @@ fn main() {
     }
 }
 
-/// Returns the commit of this repository; `None` outside of it.
+/// Returns the commit of this repository. `None` outside of a repository.
 fn commit() -> Option<String> {
     let top = git(&["rev-parse", "--show-toplevel"])?;
     let ours = Path::new("../..").canonicalize().ok()?;
@@ -56,7 +57,7 @@ fn commit() -> Option<String> {
     })
 }
 
-/// Returns git's output; `None` if git is missing or prints nothing.
+/// Returns git's output. `None` if git is missing or prints nothing.
 #[expect(
     clippy::disallowed_methods,
     reason = "git ends by itself, and is waited for"

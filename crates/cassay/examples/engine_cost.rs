@@ -1,5 +1,5 @@
-//! Measures the engine's cost of an operation: CPU time of its worker, including the kernel,
-//! against the null target.
+//! Measures how much CPU time the engine needs for an operation against the null target. This is
+//! the CPU time of the engine's worker, including the kernel.
 //!
 //! ```text
 //! cargo run --release -p cassay --example engine_cost -- [seconds] [in flight] [what] [rounds]
@@ -7,8 +7,8 @@
 //! `what` is a named workload, whose writes are offered, or one of the shapes of an operation:
 //! `plain`, `retries` (permitted, but not needed), `stamped` (the client sets the timestamp),
 //! `text` (not prepared), `batch10`, `pages3`, `chain2`. The worker runs on CPU 0 and the null
-//! target on CPU 1, in one process. The best interval counts: on a busy machine every disturbance
-//! only adds time.
+//! target on CPU 1, in one process. Only the best interval counts, because every disturbance on a
+//! busy machine adds time.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result, anyhow};
@@ -100,7 +100,8 @@ fn round(config: &Config, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns a named workload's writes, or, if there is a space, the command line of another tool.
+/// Returns the writes of a named workload. If `name` contains a space, it is the command line of
+/// another tool.
 fn program(name: &str) -> Result<Program> {
     if let Some((tool, words)) = name.split_once(' ') {
         return imported(tool, words);
@@ -125,7 +126,7 @@ fn imported(name: &str, words: &str) -> Result<Program> {
     Ok(Program::clone(&step.program))
 }
 
-/// Returns a program of one shape; all shapes have the values of a standard1 write.
+/// Returns a program of one shape. All shapes have the values of a standard1 write.
 fn shape(name: &str) -> Option<Program> {
     const INSERT: &str = "INSERT INTO k.s (key, c0, c1, c2, c3, c4) VALUES (?, ?, ?, ?, ?, ?)";
     let mut kind = Kind::new("write", true);

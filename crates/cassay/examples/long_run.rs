@@ -21,9 +21,10 @@ use store::record::{
 use store::{RunWriter, TrialWriter, convert};
 use study::settings::Overrides;
 
-/// Kinds of operation, and the number per second of each.
+/// Kinds of operation, and the number of operations per second of each kind.
 const KINDS: [(&str, u64); 3] = [("read", 4_000), ("scan", 200), ("write", 4_000)];
-/// Series of a host: those in the panels, and as many others as a real probe reads.
+/// Series of a host: the series in the panels of a report, and as many others as a real probe
+/// reads.
 const HOST: [&str; 18] = [
     "mpstat.%usr",
     "mpstat.%nice",
@@ -44,7 +45,7 @@ const HOST: [&str; 18] = [
     "vmstat.free",
     "vmstat.cs",
 ];
-/// Series of a node.
+/// Names of the series of a node.
 const NODE: [&str; 16] = [
     "compactions.pending",
     "thread_pools.MutationStage.pending",
@@ -63,7 +64,7 @@ const NODE: [&str; 16] = [
     "tables.sstables",
     "compactions.bytes/s",
 ];
-/// Series of a JVM, and of the client's machine.
+/// Names of the series of a JVM, followed by those of the client's machine.
 const JVM: [&str; 3] = ["jvm.heap_used", "gc.pause.young", "jvm.threads"];
 const MACHINE: [&str; 8] = [
     "cpu.others",
@@ -75,7 +76,8 @@ const MACHINE: [&str; 8] = [
     "psi.io.some",
     "disk.busy_for_others",
 ];
-/// Probes: name, names of series, and the number of series that a real probe reads at one place.
+/// Probes: the name, the names of its series, and the number of series that a real probe reads on
+/// one host or node.
 const PROBES: [(&str, &[&str], usize); 3] = [
     ("hosts", &HOST, 62),
     ("cassandra", &NODE, 84),
@@ -105,12 +107,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Size of a run.
+/// Size of a generated run.
 struct Shape {
     seconds: u64,
     nodes: usize,
     run: u64,
-    /// True if it is left for `resume` to finish.
+    /// True if the run is left unfinished, so that `resume` can finish it.
     is_last: bool,
 }
 
@@ -155,7 +157,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Writes the trial second by second; returns its findings.
+    /// Writes the trial second by second. Returns the finding of the trial.
     fn fill(&self, files: &mut TrialWriter) -> Result<TrialFinding> {
         let mut chance = Chance(self.run + 1);
         let mut sums: Vec<(Times, Times)> = KINDS.iter().map(|_| Default::default()).collect();
@@ -184,7 +186,7 @@ impl Shape {
         Ok(found)
     }
 
-    /// Returns the readings of all probes in a second.
+    /// Returns the readings of all probes in one second.
     fn samples(&self, second: u64, chance: &mut Chance) -> Vec<(&'static str, Vec<SampleRecord>)> {
         let mut all = Vec::new();
         let mut sample = |name: String, place: &str| SampleRecord {
@@ -212,8 +214,8 @@ impl Shape {
         all
     }
 
-    /// Returns the finding of the first trial, changed for another trial: a little faster or
-    /// slower.
+    /// Returns the finding of the first trial, changed for another trial, which is a little faster
+    /// or slower.
     fn trial_finding(&self, trial: &TrialRecord, found: TrialFinding) -> TrialFinding {
         let load = trial.point.map_or(1.0, store::record::Point::value);
         let factor = (1.0 + load).ln() * (1.0 + 0.01 * Chance(trial.index as u64).share());
@@ -259,7 +261,8 @@ impl Shape {
     }
 }
 
-/// Returns a second of one kind: latencies like those of a server, most of them short.
+/// Returns a second of one kind of operation. The latencies are like those of a server, most of
+/// them short.
 fn interval(count: u64, chance: &mut Chance) -> KindInterval {
     let mut kind = KindInterval::default();
     let buckets = 250;
@@ -303,7 +306,7 @@ fn finding_of(seconds: f64, sums: &[(Times, Times)]) -> TrialFinding {
     }
 }
 
-/// Links the files of a trial into the folder of another.
+/// Links the files of a trial into the folder of another trial.
 fn link(from: &Path, to: &Path) -> Result<()> {
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
@@ -312,7 +315,7 @@ fn link(from: &Path, to: &Path) -> Result<()> {
         if entry.file_type()?.is_dir() {
             link(&entry.path(), &target)?;
         } else if name != "trial.json" && name != "finding.json" {
-            // The folder may have an empty one already.
+            // The folder may already contain an empty file of this name.
             _ = std::fs::remove_file(&target);
             std::fs::hard_link(entry.path(), &target)
                 .with_context(|| format!("link {}", target.display()))?;
@@ -321,7 +324,7 @@ fn link(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Pseudo-random shares that are the same in every run (SplitMix64).
+/// Pseudo-random numbers between 0 and 1, which are the same in every run (SplitMix64).
 struct Chance(u64);
 
 impl Chance {

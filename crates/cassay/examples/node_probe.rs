@@ -3,9 +3,10 @@
 //! ```text
 //! cargo run --release -p cassay --example node_probe -- [seconds] [period in ms]
 //! ```
-//! Starts a node in a folder of its own, and writes rows while one probe after the other runs.
-//! Prints the mean of each series, then the CPU time of the node and of the probe per reading while
-//! the node is idle. The last part attaches to the node as to an external cluster, by CQL alone.
+//! Starts a node in a separate folder, and writes rows while one probe after the other runs. Prints
+//! the mean of each series. Then it prints the CPU time of the node and of the probe per reading
+//! while the node is idle. At the end, it attaches to the node as to an external cluster, by CQL
+//! alone.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result};
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use target_spec::{AttachSpec, LocalSpec, Target};
 
-/// Keyspace of the rows, whose figures are read.
+/// Keyspace of the rows. The probes read the figures of this keyspace.
 const KEYSPACE: &str = "watched";
 const TABLE: &str = "rows";
 
@@ -109,7 +110,7 @@ fn show_costs(
 ) -> Result<()> {
     println!("\nprobe      looks  own CPU µs/look  node's CPU ms/look  longest ms  values/look");
     for (name, cluster, spec) in one_by_one(ours, theirs, spec) {
-        // Measured before each probe, because an idle node uses less and less CPU.
+        // The CPU time is measured before each probe, because an idle node uses less and less CPU.
         let before = cpu_seconds(pid, seconds)?;
         let probes = cluster.probe(&spec, KEYSPACE, &[TABLE])?;
         let busy = cpu_seconds(pid, seconds)?;
@@ -139,7 +140,7 @@ fn prepare(cluster: &Cluster) -> Result<()> {
     ))
 }
 
-/// Writes and reads rows one by one for a while; returns the number of written rows.
+/// Writes and reads rows one by one for a while. Returns the number of written rows.
 fn write(cluster: &Cluster, duration: Duration) -> Result<u64> {
     let mut session = cluster.session()?;
     let end_ns = clock::now_ns() + duration.as_nanos() as u64;
@@ -177,7 +178,7 @@ fn show(readings: Vec<Reading>, costs: &[ProbeCost]) {
     }
     for ((name, unit), values) in series {
         let mean = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
-        // The total of a rate: each value covers the time since the one before.
+        // The total of a rate: each value covers the time since the previous value.
         let counted: f64 = values
             .windows(2)
             .map(|pair| pair[1].1 * (pair[1].0 - pair[0].0) as f64 / SECOND_NS as f64)

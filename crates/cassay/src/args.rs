@@ -1,6 +1,7 @@
 //! The command line.
 //!
-//! Long because every command and its options are listed together, as the help shows them.
+//! The file is long because every command and its options are listed together, in the order of the
+//! help.
 
 mod authoring;
 mod bisect;
@@ -38,7 +39,7 @@ use versions::Release;
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
 
-/// Version and commit, as records of runs and pages contain them: see `build.rs`.
+/// Version and commit, as records of runs and pages contain them. See `build.rs`.
 pub const VERSION: &str = env!("CASSAY_VERSION");
 
 /// Version and commit for people, with the platform of the build.

@@ -5,15 +5,15 @@ use std::process::ExitCode;
 /// Result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Success; for a run: valid or suspect.
+    /// Success. For a run, the verdict is valid or suspect.
     Done,
     /// The command failed.
     Error,
     /// The command line or the study has mistakes.
     Usage,
-    /// The run has ended, and is invalid.
+    /// The run has ended, and its verdict is invalid.
     Invalid,
-    /// A stated requirement was missed.
+    /// A requirement of the study was missed.
     Missed,
     /// Files of a run are damaged.
     Damaged,

@@ -1,4 +1,5 @@
-//! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
+//! The only crate that uses the terminal. It parses arguments, shows progress, returns exit codes
+//! and connects the other crates.
 //!
 //! [`main`] is the whole program. If the process was started as an agent, a client or an agent's
 //! helper, `main` runs only that. Otherwise it calls [`run`], which other programs may call too.
@@ -29,9 +30,11 @@ static MAKER: engine::StudyMaker = engine::StudyMaker::new();
 
 /// Runs this process as the program `cassay`, with the arguments of the process.
 ///
-/// It must be the first call of a process: an agent and a client start here as well.
+/// This function must be the first call of a process, because agents and clients start here as
+/// well.
 pub fn main() -> ExitCode {
-    // This comes first, because a thread that already runs would stay outside of the agent's host.
+    // An agent must answer first, because a thread that already runs would stay outside of the
+    // agent's host.
     if let Some(code) = agent::answer() {
         return code.into();
     }
@@ -45,10 +48,10 @@ pub fn main() -> ExitCode {
     run(std::env::args_os()).into()
 }
 
-/// Runs one command line; its first word is the program's name. Returns the exit code.
+/// Runs one command line, whose first word is the program's name. Returns the exit code.
 ///
-/// A command that starts agents or clients starts this process's own file as such, so that the file
-/// must begin with [`main`]. All other commands need nothing else.
+/// A command that starts agents or clients runs the executable of this process for that purpose. So
+/// that executable must call [`main`] first. Other commands have no such requirement.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let parsed = args::command().try_get_matches_from(arguments);
     let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {

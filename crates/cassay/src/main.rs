@@ -1,4 +1,4 @@
-//! The program: it only calls the library.
+//! The program, which only calls the library.
 
 fn main() -> std::process::ExitCode {
     cassay::main()

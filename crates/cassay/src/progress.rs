@@ -33,23 +33,24 @@ use study::units;
 
 /// Maximum silence on plain lines, so that a waiting user sees that the run is alive.
 const SILENCE_MAX: Duration = Duration::from_millis(4500);
-/// Maximum silence for a run longer than [`LONG_RUN`], whose log should remain readable.
+/// Maximum silence on plain lines of a run longer than [`LONG_RUN`], whose log should remain
+/// readable.
 const SILENCE_MAX_LONG: Duration = Duration::from_secs(10);
 const LONG_RUN: Duration = Duration::from_secs(600);
 /// Interval between two paintings of the screen, short enough to react to a key at once.
 const PAINT_EVERY: Duration = Duration::from_millis(200);
 
-/// Interval of the heartbeat. A status line counts down the time in steps of this length.
+/// Interval of the heartbeat. The status line counts down the time in steps of this length.
 const BEAT_EVERY: Duration = Duration::from_secs(1);
 
 /// Way in which a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// On the full screen.
+    /// The run is shown on the full screen.
     Screen,
-    /// As a status line that is rewritten.
+    /// The run is shown as a status line that is rewritten.
     Moving,
-    /// As a line for each phase, and some lines during the phase.
+    /// The run is shown as a line for each phase, and some lines during the phase.
     Plain,
 }
 
@@ -58,11 +59,11 @@ pub struct Show {
     shared: Arc<Shared>,
     manner: Manner,
     painter: Option<JoinHandle<()>>,
-    /// Prints lines after a silence, unless there is a full screen.
+    /// Thread that prints lines after a silence, unless a full screen is shown.
     heartbeat: Option<JoinHandle<()>>,
     /// Folder of the run.
     path: Option<PathBuf>,
-    /// Message about the last trial that was omitted.
+    /// The message about the last omitted trial.
     left_out: String,
 }
 
@@ -95,7 +96,7 @@ impl Show {
         }
     }
 
-    /// Handles one event.
+    /// Handles one event of the run.
     pub fn event(&mut self, event: Event) {
         let now_ns = clock::now_ns();
         self.shared.state().event(&event, now_ns);
@@ -118,8 +119,8 @@ impl Show {
                     path.display()
                 ));
                 self.path = Some(path);
-                // The screen is not taken earlier, because an error before the run begins is
-                // printed on lines.
+                // The display takes the screen only now, because an error before the run begins is
+                // printed as lines.
                 if self.manner == Manner::Screen {
                     self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
                 }
@@ -140,7 +141,8 @@ impl Show {
             }
             Event::TrialSkipped { name, reason, .. } => {
                 let line = format!("  {name}: left out: {reason}");
-                // When a search has ended, it omits all its remaining points with the same message.
+                // A search that has ended omits all its remaining points with the same message,
+                // which is shown once.
                 if self.left_out != line {
                     terminal::say(&line);
                     self.left_out = line;
@@ -187,7 +189,7 @@ impl Drop for Show {
             let _ = heartbeat.join();
         }
         if let Some(painter) = self.painter.take() {
-            // The panic was already reported.
+            // The panic has already been reported, so the result is ignored.
             let _ = painter.join();
         }
         terminal::end_moving();
@@ -195,8 +197,8 @@ impl Drop for Show {
 }
 
 impl Shared {
-    /// Returns the state, even if a thread panicked while it held the lock: the panic was already
-    /// reported.
+    /// Returns the state, even if a thread panicked while it held the lock, because the panic was
+    /// already reported.
     fn state(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -208,7 +210,7 @@ impl Shared {
     }
 }
 
-/// Returns the way in which a run is shown: the requested one, if the terminal supports it.
+/// Returns the way in which a run is shown: the requested view, if the terminal supports it.
 fn manner(mode: ViewMode) -> Manner {
     let is_ours = terminal::has_reader() && !terminal::is_dumb();
     let is_watched = || std::env::var_os("CI").is_none_or(|value| value.is_empty());
@@ -223,7 +225,8 @@ fn manner(mode: ViewMode) -> Manner {
     }
 }
 
-/// Returns the way in which a run is shown now: as a status line while the screen is not taken.
+/// Returns the way in which a run is shown now. While the full screen is not in use, the run is
+/// shown as a status line.
 fn shown_as(manner: Manner) -> Manner {
     match manner {
         Manner::Screen if !terminal::is_full() => Manner::Moving,
@@ -264,7 +267,7 @@ fn beat(manner: Manner, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     std::thread::Builder::new().name("heartbeat".to_owned()).spawn(beat).ok()
 }
 
-/// Returns the maximum silence of a run after `elapsed`.
+/// Returns the maximum silence of a run that has lasted `elapsed`.
 fn silence_max(elapsed: Duration) -> Duration {
     if elapsed < LONG_RUN {
         SILENCE_MAX
@@ -273,8 +276,8 @@ fn silence_max(elapsed: Duration) -> Duration {
     }
 }
 
-/// Starts the painter. It changes to lines when the screen is too small. `None` if no thread can be
-/// started: then the run is shown as lines from the start.
+/// Starts the painter, which changes to lines when the screen is too small. Returns `None` if no
+/// thread can be started. The run is then shown as lines from the start.
 fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     let paint = move || {

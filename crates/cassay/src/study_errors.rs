@@ -1,4 +1,4 @@
-//! Shows mistakes in a study as a compiler does: with the line, a caret and a hint.
+//! Shows mistakes in a study like a compiler: with the line, a caret and a hint.
 
 use crate::exit::Exit;
 use crate::terminal;
@@ -20,8 +20,8 @@ pub fn refuse(diagnostics: &Diagnostics, json: bool) -> Exit {
 }
 
 /// Returns the same mistakes with texts that cannot control the terminal. The renderer replaces
-/// only some characters in source lines. This function replaces the others, each by a character of
-/// the same length, so that positions still match.
+/// only some control characters in source lines. This function replaces the others, each by a
+/// character of the same length, so that positions still match.
 fn plain(diagnostics: &Diagnostics) -> Diagnostics {
     let mut plain = diagnostics.clone();
     for source in &mut plain.sources {
@@ -73,7 +73,7 @@ fn groups<'a>(diagnostics: &'a Diagnostics, diagnostic: &'a Diagnostic) -> Vec<G
     let source = diagnostics.sources.get(diagnostic.place.source);
     let mut groups = Vec::new();
     match source {
-        // The message names a line with a secret, but does not show it.
+        // The message states in which line the secret is, but does not show the line.
         Some(source) if diagnostic.secret => {
             let place = format!("{}:{}:{}", source.name, diagnostic.line, diagnostic.column);
             groups.push(title.element(

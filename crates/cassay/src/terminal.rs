@@ -35,17 +35,17 @@ use study::resolve::StudyError;
 /// Error of the first write that failed.
 static UNWRITTEN: OnceLock<String> = OnceLock::new();
 
-/// True if the program was started without a stdout (`>&-`). The runtime then opens `/dev/null` in
-/// its place before `main`, and writes to it are lost without an error.
+/// True if the program was started without a stdout (`>&-`). The runtime then opens `/dev/null` as
+/// stdout before `main`, and writes to it are lost without an error.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// True while the command is a step of a larger command. Only the data of the larger command goes
 /// to stdout.
 static IS_STEP: AtomicBool = AtomicBool::new(false);
 
-/// Runs before the runtime opens `/dev/null`.
+/// Runs before the runtime opens `/dev/null`, and stores whether stdout was closed.
 #[used]
-// SAFETY: this section holds pointers to C functions, and this is one.
+// SAFETY: this section contains pointers to C functions, and this value is such a pointer.
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = {
     extern "C" fn look() {
@@ -57,7 +57,7 @@ static LOOK: extern "C" fn() = {
     look
 };
 
-/// Writes data. [`end`] reports a failure.
+/// Writes data to stdout. [`end`] reports a failure.
 pub fn data(text: &str) {
     if IS_STEP.load(Ordering::Relaxed) {
         return say(text);
@@ -73,7 +73,7 @@ pub fn as_step<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Writes to stdout. Other functions never do.
+/// Writes to stdout. No other function writes there.
 #[expect(
     clippy::disallowed_methods,
     reason = "the only function that writes data"
@@ -105,7 +105,7 @@ pub fn data_lines(lines: &[Line]) {
     write_data(&text);
 }
 
-/// Writes a text and a line break; returns the error, unless the reader has closed the pipe.
+/// Writes a text and a line break. Returns the error, unless the reader has closed the pipe.
 fn write(out: &mut dyn Write, text: &str) -> Option<String> {
     let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
     let written = out
@@ -127,7 +127,7 @@ pub fn end(exit: Exit) -> Exit {
         "error: write to stdout: {why}. The output is incomplete\nhint: the results of a run are \
          in its folder: cassay show"
     ));
-    // A command that has failed has already printed its error.
+    // A failed command has already printed its error.
     if exit == Exit::Done {
         Exit::Error
     } else {
@@ -141,7 +141,7 @@ pub fn json(value: &serde_json::Value) {
 }
 
 /// Formats a value as JSON. Characters that [`shown`] would escape occur only in strings. This
-/// function escapes them in JSON's form.
+/// function writes them as JSON escapes.
 fn json_text(value: &serde_json::Value) -> String {
     let mut out = String::new();
     for c in format!("{value:#}").chars() {
@@ -155,7 +155,7 @@ fn json_text(value: &serde_json::Value) -> String {
     out
 }
 
-/// Writes a message.
+/// Writes a message to stderr.
 pub fn say(text: &str) {
     styled(&shown(text));
 }
@@ -165,8 +165,8 @@ pub fn say_line(line: &Line) {
     styled(&line.ansi(has_colour()));
 }
 
-/// Writes a message unchanged. It contains only cassay's own colours; the caller has passed
-/// everything else through [`shown`].
+/// Writes a message unchanged. The message contains only cassay's own colours, because the caller
+/// has passed everything else through [`shown`].
 pub fn styled(text: &str) {
     output::stay(text);
 }
@@ -196,7 +196,7 @@ pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
     text
 }
 
-/// Prints an error completely, and returns its exit.
+/// Prints an error with all its causes, and returns the exit of the command.
 pub fn error(error: &anyhow::Error) -> Exit {
     say(&format!("error: {error:#}"));
     if error.is::<store::DamagedRun>() {
@@ -228,7 +228,7 @@ fn is_mistake(error: &anyhow::Error) -> bool {
 )]
 pub fn usage(usage: &clap::Error) -> Exit {
     if usage.use_stderr() {
-        // If this write fails, no message is possible.
+        // If this write fails, cassay has no way to report it.
         let _ = usage.print();
         return Exit::Usage;
     }

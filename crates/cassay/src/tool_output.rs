@@ -1,5 +1,6 @@
-//! Prints output in the format of the tool whose command line runs, instead of cassay's own format,
-//! so that scripts can read it on stdout. Warnings and the report's name go to stderr as always.
+//! Prints output in the format of the tool whose command line runs. This replaces cassay's own
+//! format, so that scripts can read the output on stdout. Warnings and the report's name go to
+//! stderr as always.
 
 mod settings;
 mod stress;
@@ -23,7 +24,7 @@ impl Compat {
     /// Creates the output for a command line and its import.
     ///
     /// # Errors
-    /// The tool has no output that scripts would read.
+    /// The output of the tool is not one that scripts would read.
     pub fn new(tool: Tool, words: &[String], import: &Import) -> Result<Compat> {
         let Some(step) = import.steps.first() else {
             bail!("the command line has no steps");

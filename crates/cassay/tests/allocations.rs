@@ -1,7 +1,7 @@
 //! Tests that the data plane allocates nothing after the start line. This covers the engine's
 //! workers and also the null target's event loop, since it runs in the same process here.
 //!
-//! A binary of its own, since the counting allocator sees every thread of the process.
+//! This is a separate test binary, because the counting allocator sees every thread of the process.
 
 #[path = "../../cql/tests/it/allocator.rs"]
 mod allocator;
@@ -18,14 +18,14 @@ use target_spec::NullSpec;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// True after the start line.
+/// True after the start line, from which on allocations count.
 static COUNTS: AtomicBool = AtomicBool::new(false);
 
-/// Place of the first allocation, and its thread.
+/// Code location of the first allocation, and the name of its thread.
 static FIRST: Mutex<Option<String>> = Mutex::new(None);
 
 thread_local! {
-    /// The control plane may allocate: the test's own thread merges intervals.
+    /// The control plane may allocate. For example, the thread of the test merges intervals.
     static IS_CONTROL: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -34,7 +34,7 @@ static ALLOCATOR: Telling = Telling {
     given: |_| {
         if COUNTS.load(Ordering::Relaxed) && !IS_CONTROL.try_with(Cell::get).unwrap_or(true) {
             ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-            // The following lines allocate themselves.
+            // Counting ends here, because the following lines allocate memory themselves.
             IS_CONTROL.set(true);
             if let Ok(mut first) = FIRST.try_lock() {
                 first.get_or_insert_with(|| {
@@ -49,8 +49,8 @@ static ALLOCATOR: Telling = Telling {
     returned: |_| (),
 };
 
-/// Stops the run when called, so that its end is never counted, even if the caller's thread runs
-/// late.
+/// Stops the run when called, so that allocations at its end are never counted, even if the
+/// caller's thread runs late.
 fn go_on(index: u64) -> Flow {
     if index < 5 {
         Flow::Continue
@@ -102,7 +102,7 @@ fn nothing_is_allocated_after_the_start_line() {
                 keeps: LedgerMode::Nothing,
                 written: None,
             };
-            // A busy machine makes intervals longer, and skips numbers.
+            // A busy machine makes intervals longer, and skips interval numbers.
             let (mut allocations, mut operations, mut shown) = (0, 0, 0);
             load::run(&config, &mut |interval| {
                 let index = shown;

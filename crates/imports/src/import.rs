@@ -1,5 +1,5 @@
-//! The result of an import: steps to run in sequence, and connection settings. Imports do no I/O:
-//! the caller reads files for them.
+//! The result of an import: steps to run in sequence, and connection settings. Imports do no I/O,
+//! because the caller reads files for them.
 
 use core::time::Duration;
 use std::fmt;
@@ -12,7 +12,7 @@ use workload::{Program, Stage};
 pub enum Tool {
     /// The tool cassandra-stress.
     Stress,
-    /// NoSQLBench: nb4 and nb5.
+    /// NoSQLBench, with the files and options of nb4 and nb5.
     Nb,
     /// The tool YCSB.
     Ycsb,
@@ -21,10 +21,11 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// All tools.
+    /// All supported tools.
     pub const ALL: [Tool; 4] = [Tool::Stress, Tool::Nb, Tool::Ycsb, Tool::Easy];
 
-    /// Returns its key in a study, and its cassay command: `stress`, `nb`, `ycsb`, `easy`.
+    /// Returns the name of the tool, which is its key in a study and its cassay command: `stress`,
+    /// `nb`, `ycsb`, `easy`.
     pub fn name(self) -> &'static str {
         match self {
             Tool::Stress => "stress",
@@ -34,7 +35,7 @@ impl Tool {
         }
     }
 
-    /// Returns the options whose value is a password in a separate word.
+    /// Returns the options whose value is a password. The value is a separate word.
     pub fn secret_options(self) -> &'static [&'static str] {
         match self {
             Tool::Stress | Tool::Nb | Tool::Ycsb => &[],
@@ -44,8 +45,9 @@ impl Tool {
 }
 
 impl Tool {
-    /// Returns the words with `***` instead of the password. It replaces only occurrences of the
-    /// password itself: the password may be `cassandra`, which occurs in many other words.
+    /// Returns the words with `***` instead of the password. Masks the value of a password option,
+    /// and otherwise the password only after a key for passwords. The password may be `cassandra`,
+    /// which occurs in many other words.
     pub fn without_password(self, words: &[String], password: &str) -> Vec<String> {
         if password.is_empty() {
             return words.to_vec();
@@ -65,8 +67,8 @@ impl Tool {
     }
 }
 
-/// Masks the password in a word, if it is the value of a key for passwords; `before` are the words
-/// before it.
+/// Masks the password in a word, if the word is the value of a key for passwords. `before` contains
+/// the words before it.
 fn hide_in(word: &str, password: &str, before: &str) -> String {
     let (mut out, mut copied) = (String::new(), 0);
     for (at, _) in word.match_indices(password) {
@@ -82,61 +84,62 @@ fn hide_in(word: &str, password: &str, before: &str) -> String {
     out + &word[copied..]
 }
 
-/// Reads a file that an import names. The error gives the reason why it cannot be read.
+/// Reads a file that an import names. The error explains why the file cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Result of an import.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// Steps, in order; at least one.
+    /// The steps, in order. The list contains at least one step.
     pub steps: Vec<ImportStep>,
-    /// Notes on words without effect, and on differences from the tool, for plan and report. Each
-    /// is a sentence.
+    /// Notes on words without effect, and on differences from the tool. The plan and the report
+    /// show them. Each note is a sentence.
     pub notes: Vec<String>,
     /// Connection settings that the import states.
     pub connection: Connection,
 }
 
-/// One command of another tool: schema, warm-up, then measured operations.
+/// A step that corresponds to one command of another tool: schema, warm-up, then measured
+/// operations.
 #[derive(Clone, Debug)]
 pub struct ImportStep {
     /// Name of the step: `write`, `rampup`, `load`, …
     pub name: String,
     /// Operations of the step.
     pub program: Arc<Program>,
-    /// Stage of the program.
+    /// Stage of the program that the step runs.
     pub stage: Stage,
-    /// Statements to execute in order before the measurement.
+    /// Statements to execute before the measurement, in this order.
     pub before: Vec<String>,
-    /// Number of the first operation.
+    /// Number of the first operation of the step.
     pub first_operation: u64,
-    /// Condition that ends it.
+    /// Condition that ends the step.
     pub limit: StepLimit,
-    /// Offered load.
+    /// Load that the step offers.
     pub offer: Offer,
-    /// Number of operations before the measured operations. Their numbers also start at
-    /// `first_operation`.
+    /// Number of operations before the measured operations. The numbers of these operations also
+    /// start at `first_operation`.
     pub warmup_operations: u64,
     /// Statements that truncate the tables between warm-up and measurement.
     pub truncate: Vec<String>,
     /// True if the tables are truncated before each run of the step, such as each number of
-    /// threads. False if only before the first.
+    /// threads. False if they are truncated only before the first run.
     pub truncates_always: bool,
 }
 
 /// Condition that ends a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepLimit {
-    /// After a number of operations.
+    /// The step ends after a number of operations.
     Operations(u64),
-    /// After a duration.
+    /// The step ends after a fixed duration.
     Duration(Duration),
-    /// The end comes after a number of operations or a duration, whichever is first.
+    /// The step ends after a number of operations or a duration, whichever comes first.
     Either(u64, Duration),
-    /// When the standard error of the mean rate of the intervals is below `target` times that mean,
-    /// after at least `min` and at most `max` intervals.
+    /// The step ends when the standard error of the mean rate of the intervals is below `target`
+    /// times that mean. The run has at least `min` and at most `max` intervals.
     Uncertainty {
-        /// Share of the mean, for example 0.02.
+        /// Target for the standard error, as a share of the mean, for example 0.02.
         target: f64,
         /// Minimum number of intervals.
         min: u32,
@@ -146,7 +149,7 @@ pub enum StepLimit {
 }
 
 impl StepLimit {
-    /// Returns the maximum number of operations, if there is one.
+    /// Returns the maximum number of operations, if the limit states one.
     pub fn operations(self) -> Option<u64> {
         match self {
             StepLimit::Operations(count) | StepLimit::Either(count, _) => Some(count),
@@ -155,52 +158,54 @@ impl StepLimit {
     }
 }
 
-/// Offered load.
+/// Load that a step offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Offer {
     /// A constant number of operations in flight.
     Threads(u32),
-    /// More and more operations in flight, from `from` up to `to`, until the rate no longer grows.
+    /// An increasing number of operations in flight, from `from` up to `to`, until the rate no
+    /// longer grows.
     Ladder {
         /// Initial number of operations in flight.
         from: u32,
         /// Final number of operations in flight.
         to: u32,
-        /// True if it ends when the rate no longer grows.
+        /// True if the ladder ends when the rate no longer grows.
         until_flat: bool,
     },
-    /// A fixed rate.
+    /// A fixed rate of operations.
     Rate {
-        /// Operations per second.
+        /// Number of operations per second.
         per_second: f64,
         /// Maximum number of operations in flight.
         threads: u32,
-        /// True if latency counts from the send. It then excludes the wait of a client that has
-        /// fallen behind.
+        /// True if latency is measured from the send. Latency then excludes the time that an
+        /// operation waits because the client has fallen behind.
         hides_wait: bool,
     },
 }
 
-/// Connection settings. A setting that was not stated is absent.
+/// Connection settings. A setting that the import does not state is absent.
 #[derive(Clone, Debug, Default)]
 pub struct Connection {
     /// Host names or addresses, each with an optional `:port`.
     pub nodes: Vec<String>,
-    /// CQL port.
+    /// CQL port of the nodes.
     pub port: Option<u16>,
-    /// User name.
+    /// User name for the login.
     pub username: Option<String>,
     /// The password, which is never shown.
     pub password: Option<Secret>,
-    /// File with the password in its first line. The import does not read it.
+    /// File whose first line is the password. The import does not read this file.
     pub password_file: Option<String>,
     /// True if TLS is requested.
     pub tls: Option<bool>,
-    /// Compression of frames.
+    /// Compression of CQL frames.
     pub compression: Option<cql::Compression>,
-    /// The tool's total number of connections to each node.
+    /// Total number of connections of the tool to each node.
     pub connections_per_node: Option<u32>,
-    /// Data centre of the nodes that the client contacts. It contacts no others.
+    /// Data centre of the nodes that the client contacts. The client contacts no nodes of other
+    /// data centres.
     pub datacenter: Option<String>,
 }
 
@@ -209,7 +214,7 @@ pub struct Connection {
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a text.
+    /// Wraps a text that must not be shown.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }

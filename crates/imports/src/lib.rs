@@ -6,7 +6,7 @@
 //! silently interpreted differently.
 //!
 //! Reading order: [`import`] converts words to [`ImportStep`]s, each with a [`workload::Program`].
-//! There is a module for each tool.
+//! Each tool has a module.
 
 mod easy;
 mod import;

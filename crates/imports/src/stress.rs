@@ -1,4 +1,5 @@
-//! Imports cassandra-stress: its command line, its user profiles, and the rows that it would write.
+//! Imports cassandra-stress: its command line, its user profiles, and the rows that the tool would
+//! write.
 
 mod access;
 mod argument_split;
@@ -22,8 +23,8 @@ mod effects;
 #[cfg(test)]
 mod tests;
 
-/// Answers a command line that runs no load: help, the shape of a distribution, the version. `None`
-/// for a command line that runs a load or has mistakes.
+/// Answers a command line that runs no load, but prints help, the shape of a distribution, or the
+/// version. `None` for a command line that runs a load or has mistakes.
 pub fn answer(words: &[String]) -> Option<String> {
     match Command::parse(words).ok()?.task {
         Task::Run(_) => None,
@@ -36,7 +37,7 @@ pub fn answer(words: &[String]) -> Option<String> {
     }
 }
 
-/// Names the tool whose command line is supported.
+/// States which tool's command line is supported.
 const VERSION: &str = "the command line of cassandra-stress 3.11.4 and later, run by cassay\n";
 
 pub use argument_values::WrittenDistribution;

@@ -25,7 +25,8 @@ fn tokens(step: &ImportStep, numbers: impl Iterator<Item = u64>) -> Vec<Option<i
     numbers.map(|n| token(&mut generator, n)).collect()
 }
 
-/// The commands of one client, and of three clients with 2, 1 and 1 workers.
+/// Command lines of one client, each with the command lines of three clients with 2, 1 and 1
+/// workers that share its work.
 const RANGES: [(Tool, &str, [&str; 3]); 5] = [
     (
         Tool::Stress,

@@ -3,12 +3,12 @@
 
 use yaml::shell_word;
 
-/// Keys of a study that name certificates, as the option that sets them.
+/// Options that set the keys of a study for certificates.
 const CA: &str = "--set target.attach.tls.ca=";
 const CERT: &str = "--set target.attach.tls.cert=";
 const KEY: &str = "--set target.attach.tls.key=";
 
-/// Note on a Java keystore with certificates of authorities.
+/// Returns a note on a Java keystore with certificates of authorities.
 pub(crate) fn java_truststore(path: &str) -> String {
     let file = shell_word(path);
     format!(
@@ -17,7 +17,7 @@ pub(crate) fn java_truststore(path: &str) -> String {
     )
 }
 
-/// Note on a Java keystore with the client's private key and certificate.
+/// Returns a note on a Java keystore with the client's private key and certificate.
 pub(crate) fn java_keystore(path: &str) -> String {
     let file = shell_word(path);
     format!(
@@ -28,8 +28,8 @@ pub(crate) fn java_keystore(path: &str) -> String {
     )
 }
 
-/// Note on a setting of NoSQLBench, which takes Java keystores or PEM files. Returns `None` if the
-/// setting is not about TLS files.
+/// Returns a note on a setting of NoSQLBench, which takes Java keystores or PEM files. `None` if
+/// the setting is not about TLS files.
 pub(crate) fn note_for_nb(key: &str, value: &str) -> Option<String> {
     let pem = |set: &str| format!("has no effect; `{set}{}` uses this file", shell_word(value));
     let why = match key {
@@ -57,8 +57,8 @@ const STORE_PASSWORDS: [&str; 5] = [
     "keyPassword=",
 ];
 
-/// Returns a word of a command line with `***` instead of each keystore's password, up to a blank.
-/// The word may be a whole command line in quotes.
+/// Masks the passwords of keystores in a word of a command line. Each password is replaced by
+/// `***`, up to a blank. The word may be a whole command line in quotes.
 pub fn without_store_passwords(word: &str) -> String {
     let mut out = word.to_owned();
     for key in STORE_PASSWORDS {
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(note_for_nb("tlsversion", "TLSv1.2"), None);
     }
 
-    /// They appeared in the question of the study, and so in all results.
+    /// These passwords used to appear in the question of the study, and so in all results.
     #[test]
     fn passwords_of_keystores_are_hidden_in_words_and_lines() {
         for (word, hidden) in [

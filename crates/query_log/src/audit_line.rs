@@ -1,16 +1,16 @@
-//! Parses a line of an audit log, binary or text: fields `name:value` between bars, the statement
-//! last.
+//! Parses a line of an audit log, binary or text. A line consists of fields `name:value` between
+//! bars, with the statement last.
 //!
 //! An audit log contains the text and the time of a statement, but neither its values nor its
 //! consistency level. So only statements with their values in their text can be replayed.
 
 use crate::log_record::{Bound, Entry, Request, Why};
 
-/// Start of the part of a line that Cassandra itself writes, after the prefix of its logging
+/// Start of the part of a line that Cassandra itself writes. Before it is the prefix of the logging
 /// framework.
 pub(crate) const BEGINS: &str = "user:";
 
-/// Parses Cassandra's text of one event.
+/// Parses the text that Cassandra writes for one event.
 pub(crate) fn read(message: &str) -> Entry {
     let mut rest = message;
     let (mut at_ms, mut keyspace, mut in_batch) = (0, None, false);
@@ -64,17 +64,18 @@ fn event(
 }
 
 /// Joins the lines of a text file into events. A statement may span several lines, and only the
-/// first line begins like an event.
+/// first one begins like an event.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     held: String,
 }
 
 impl Lines {
-    /// Maximum length of an event: a statement is not longer than a request may be.
+    /// Maximum length of an event, in bytes. A statement cannot be longer than a request.
     const HELD_BYTES_MAX: usize = 256 << 20;
 
-    /// Takes a line without its end. Returns the previous event if the line begins another one.
+    /// Takes a line without its line break. If the line begins a new event, returns the previous
+    /// one.
     pub fn take(&mut self, line: &str) -> Option<String> {
         let begins = begin(line);
         if let Some(event) = begins {
@@ -94,7 +95,8 @@ impl Lines {
     }
 }
 
-/// Returns the event that begins in a line, after level, thread and time.
+/// Returns the part of a line that begins with an event, after level, thread and time. `None` if no
+/// event begins in the line.
 fn begin(line: &str) -> Option<&str> {
     let at = line.find(BEGINS)?;
     let (before, event) = line.split_at(at);
@@ -102,7 +104,7 @@ fn begin(line: &str) -> Option<&str> {
     (is_first && event.contains("|timestamp:")).then_some(event)
 }
 
-/// Returns true if this beginning of a file belongs to an audit log.
+/// Returns true if a file that begins with this text is an audit log.
 pub(crate) fn is_log(text: &str) -> bool {
     text.lines().any(|line| begin(line).is_some())
 }

@@ -1,8 +1,8 @@
 //! Builds a recording from the records of logs. It selects records, and keeps the parts that are
 //! replayed.
 //!
-//! Invariants: every omitted record counts with its reason, and memory remains within the limit for
-//! any content of a log.
+//! Invariants: every omitted record is counted under the reason for its omission. Memory remains
+//! within the limit for any content of a log.
 
 use crate::log_record::{Bound, Entry, Request, Why};
 use crate::recording::{
@@ -18,24 +18,24 @@ use std::sync::Arc;
 use workload::ArrivalTimes;
 
 /// Maximum number of separate kinds. The load engine accepts 64, and two of these are for all
-/// remaining operations.
+/// operations of other kinds.
 const KINDS_MAX: usize = 62;
-/// Bytes of an operation without its statements.
+/// Memory for an operation without its statements, in bytes.
 const OPERATION_BYTES: u64 = 16;
-/// Bytes of an operation's statement without its values.
+/// Memory for a statement of an operation without its values, in bytes.
 const PART_BYTES: u64 = 16;
 const MS_NS: u64 = 1_000_000;
 
-/// Takes records roughly in the order of their times, and builds a recording from them.
+/// Builds a recording from records, which it gets roughly in the order of their times.
 #[derive(Debug)]
 pub struct Builder {
     choice: Choice,
-    /// Time of the first record that is a request.
+    /// Time of the first record that is a request, in ms since 1970.
     first_ms: Option<u64>,
     forms: IndexSet<Form>,
     known: IndexMap<(String, Option<String>), Result<KnownStatement, Why>>,
     kinds: IndexMap<String, (bool, IndexSet<u16>)>,
-    /// Time of each operation, ms since 1970.
+    /// Time of each operation, in ms since 1970.
     at_ms: Vec<u64>,
     operations: Vec<Operation>,
     parts: Vec<Part>,
@@ -45,19 +45,20 @@ pub struct Builder {
     tables: IndexMap<(String, String), u64>,
     left_out: BTreeMap<Why, u64>,
     without_level: u64,
-    /// Bytes of the cached texts, and of those to be replayed.
+    /// Bytes of the cached texts, and bytes of the texts to be replayed.
     known_bytes: usize,
     forms_bytes: usize,
     is_full: bool,
 }
 
-/// Maximum number of texts whose parse is cached. A text that repeats at all repeats soon.
+/// Maximum number of texts whose parse result is cached. A text that repeats at all repeats soon.
 const KNOWN_MAX: usize = 2 * STATEMENTS_MAX;
-/// Maximum bytes of all cached texts, because a log may contain long texts.
+/// Maximum total size of the cached texts, in bytes. It is limited because a log may contain long
+/// texts.
 const KNOWN_BYTES_MAX: usize = 64 << 20;
 
 impl Builder {
-    /// Returns an empty builder.
+    /// Creates an empty builder.
     pub fn new(choice: Choice) -> Builder {
         Builder {
             choice,
@@ -80,7 +81,7 @@ impl Builder {
         }
     }
 
-    /// Adds a record, or counts it with the reason for its omission.
+    /// Adds a record. If the record cannot be replayed, counts it under the reason.
     pub fn push(&mut self, entry: Entry) {
         let why = match entry {
             Entry::Other(why, _) => Some(why),
@@ -91,7 +92,7 @@ impl Builder {
         }
     }
 
-    /// Counts records that cannot be read.
+    /// Counts records that are omitted for another reason, such as unreadable records.
     pub fn left_out(&mut self, why: Why, count: u64) {
         *self.left_out.entry(why).or_default() += count;
     }
@@ -115,8 +116,8 @@ impl Builder {
         self.add(request, &known)
     }
 
-    /// Returns the parsed statements of a request. An error in one statement is an error of the
-    /// request.
+    /// Returns the parsed statements of a request. If one statement cannot be replayed, neither can
+    /// the request.
     fn parse_request(&mut self, request: &Request) -> Result<Vec<KnownStatement>, Why> {
         let mut all = Vec::with_capacity(request.statements.len());
         for bound in &request.statements {
@@ -239,7 +240,7 @@ impl Builder {
         }
     }
 
-    /// Returns the recording. Fails if none of the records can be replayed.
+    /// Returns the recording. Fails if no record can be replayed.
     pub fn finish(self, logs: Vec<LogRead>) -> Result<Recording, Nothing> {
         let Some(began_ms) = self.at_ms.iter().min().copied() else {
             return Err(Nothing {
@@ -248,7 +249,8 @@ impl Builder {
             });
         };
         let mut order: Vec<u32> = (0..self.at_ms.len() as u32).collect();
-        // Cassandra logs requests when they end, with the time at which they began.
+        // Operations must be sorted, because Cassandra logs requests when they end, with the time
+        // at which they began.
         order.sort_by_key(|at| self.at_ms[*at as usize]);
         let operations: Vec<Operation> =
             order.iter().map(|at| self.operations[*at as usize]).collect();
@@ -288,17 +290,17 @@ impl Builder {
     }
 }
 
-/// Logs without any record that can be replayed.
+/// Error for logs without any record that can be replayed.
 #[derive(Debug)]
 pub struct Nothing {
-    /// Numbers of omitted records, by reason.
+    /// Number of omitted records, by reason.
     pub left_out: BTreeMap<Why, u64>,
     /// The logs that were read.
     pub logs: Vec<LogRead>,
 }
 
-/// Returns the name of a kind, and true if it writes. The name has no spaces, because it also
-/// serves as a histogram's tag.
+/// Returns the name of a kind, and true if the kind writes. The name has no spaces, because it is
+/// also used as the tag of a histogram.
 fn kind_name(request: &Request, known: &[KnownStatement]) -> (String, bool) {
     let first = &known[0];
     let (keyspace, table) = &first.table;
@@ -334,7 +336,7 @@ fn form(request: &Request, known: &KnownStatement, values_count: u16, kind: u8) 
 }
 
 /// Returns the due times of operations that began in these milliseconds. Operations of one
-/// millisecond are spaced evenly in it, because their exact times are unknown.
+/// millisecond are spaced evenly within it, because their exact times are unknown.
 fn course(at_ms: &[u64]) -> ArrivalTimes {
     let mut due_ns = Vec::with_capacity(at_ms.len());
     for same in at_ms.chunk_by(|a, b| a == b) {
@@ -343,7 +345,7 @@ fn course(at_ms: &[u64]) -> ArrivalTimes {
         due_ns.extend(at);
     }
     let last_ns = due_ns.last().copied().unwrap_or(0);
-    // The recording extends beyond the last operation by the average distance between operations.
+    // The recording ends after the last operation, by the average distance between operations.
     let gap_ns = last_ns / (due_ns.len() as u64).max(2).saturating_sub(1);
     ArrivalTimes::new(due_ns, last_ns + gap_ns.max(MS_NS))
 }

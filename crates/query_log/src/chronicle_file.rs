@@ -1,28 +1,28 @@
 //! Reads the documents in a file of a Chronicle queue (`.cq4`), one after the other.
 //!
-//! A document is a header of four bytes, followed by the number of bytes in the header. Two bits of
-//! the header mark the queue's own documents (its settings, its index) and documents that are not
-//! finished. A file is larger than its content, and filled with zeros, so a header of zero is the
-//! end.
+//! A document consists of a header of four bytes and its content. The header contains the length of
+//! the content. Two bits of the header mark the queue's own documents (its settings, its index) and
+//! documents that are not finished. A file is larger than its content, and filled with zeros, so a
+//! header of zero is the end.
 //!
 //! Invariants: memory for a document grows as its bytes arrive, up to the size of a request to
 //! Cassandra. A document that is cut off ends the file, and the reader reports this.
 
 use std::io::{self, Read};
 
-/// Bits of a header with the length of its document.
+/// Bits of a header that contain the length of its document.
 const LENGTH: u32 = 0x3FFF_FFFF;
-/// Bit for the queue's own documents.
+/// Bit of a header that marks the queue's own documents.
 const META: u32 = 0x4000_0000;
-/// Bit for a document that is not complete.
+/// Bit of a header that marks a document that is not complete.
 const OPEN: u32 = 0x8000_0000;
-/// Header at the end of a file: the queue continues in the next file.
+/// Header at the end of a file. The queue continues in the next file.
 const END: u32 = OPEN | META;
-/// Alignment of headers, bytes.
+/// Alignment of headers, in bytes.
 const ALIGNMENT: u64 = 4;
-/// Maximum length of a document. A CQL frame has at most 256 MiB.
+/// Maximum length of a document, in bytes. A CQL frame has at most 256 MiB.
 const DOCUMENT_BYTES_MAX: u32 = 300 << 20;
-/// Bytes per read after the last document.
+/// Number of bytes per read in the search for data after the last document.
 const SEARCH_BYTES: usize = 64 << 10;
 /// Type name in the first document of a queue.
 const MAGIC: &[u8] = b"SCQStore";
@@ -30,17 +30,17 @@ const MAGIC: &[u8] = b"SCQStore";
 /// Reasons why a file has no further document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueEnd {
-    /// The normal end: an end mark, zeros that were never written, or the end of the file.
+    /// The normal end, which is an end mark, zeros that were never written, or the end of the file.
     Whole,
-    /// The last document is incomplete: the file was copied while it was written, or the file was
+    /// The last document is incomplete. Either the file was copied while it was written, or it was
     /// cut off.
     InDocument,
-    /// Other bytes follow a header of zero: the file was copied while it was written, or a part was
-    /// lost.
+    /// Other bytes follow a header of zero. Either the file was copied while it was written, or a
+    /// part was lost.
     Hole {
-        /// Offset of the header in the file.
+        /// Offset of the header of zero in the file.
         at: u64,
-        /// Number of bytes from there to the last byte that is not zero.
+        /// Number of bytes from this header to the last byte that is not zero.
         behind: u64,
     },
 }
@@ -48,10 +48,10 @@ pub enum QueueEnd {
 /// Reasons why a file is not a queue.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// It could not be read.
+    /// The file could not be read.
     #[error("cassay cannot read it: {0}")]
     Unreadable(#[from] io::Error),
-    /// It does not begin like a queue.
+    /// The file does not begin like a queue.
     #[error("it does not begin like a Chronicle queue file (no SCQStore in its header)")]
     NoQueue,
     /// A document exceeds the maximum length.
@@ -59,7 +59,7 @@ pub enum QueueError {
     TooLong {
         /// Length of the document.
         bytes: u32,
-        /// Offset in the file.
+        /// Offset of the document in the file.
         at: u64,
     },
 }
@@ -68,7 +68,7 @@ pub enum QueueError {
 #[derive(Debug)]
 pub struct Queue<R> {
     input: R,
-    /// Number of bytes read up to now.
+    /// Number of bytes read so far.
     at: u64,
     document: Vec<u8>,
     end: Option<QueueEnd>,
@@ -89,7 +89,7 @@ impl<R: Read> Queue<R> {
         let Some(header) = queue.header()? else {
             return Err(QueueError::NoQueue);
         };
-        // The queue's own settings always come first, even in an empty file.
+        // The queue's own settings are always the first document, even in an empty queue.
         if header & META == 0 || !queue.body(header)? {
             return Err(QueueError::NoQueue);
         }
@@ -100,8 +100,8 @@ impl<R: Read> Queue<R> {
         }
     }
 
-    /// Returns the next document that is not the queue's own. `None` at the end, for which
-    /// [`Queue::end`] gives the reason.
+    /// Returns the next document that is not the queue's own. At the end, returns `None`, and
+    /// [`Queue::end`] returns the reason.
     ///
     /// # Errors
     /// The file cannot be read, or a document is too long.
@@ -123,12 +123,13 @@ impl<R: Read> Queue<R> {
         Ok(None)
     }
 
-    /// Returns the reason why the file has no further document. `None` while it may have one.
+    /// Returns the reason why the file has no further document. `None` if the file may still have
+    /// another document.
     pub fn end(&self) -> Option<QueueEnd> {
         self.end
     }
 
-    /// Returns the number of bytes read up to now.
+    /// Returns the number of bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.at
     }
@@ -152,10 +153,10 @@ impl<R: Read> Queue<R> {
         Ok(Some(u32::from_le_bytes(header)))
     }
 
-    /// Reads the document of a header. Returns true if it is complete.
+    /// Reads the document that belongs to a header. Returns true if the document is complete.
     fn body(&mut self, header: u32) -> Result<bool, QueueError> {
         let bytes = header & LENGTH;
-        // The queue's own documents may have any length, because they are not kept.
+        // The length of the queue's own documents is not limited, because they are not kept.
         if bytes > DOCUMENT_BYTES_MAX {
             return Err(QueueError::TooLong { bytes, at: self.at });
         }
@@ -166,7 +167,7 @@ impl<R: Read> Queue<R> {
         Ok(got == bytes as usize)
     }
 
-    /// Continues after a header of zero, to see if data follows.
+    /// Reads on after a header of zero, to find out whether data follows.
     fn after_zeros(&mut self) -> Result<QueueEnd, QueueError> {
         let documents_end = self.at;
         let at = documents_end - 4;

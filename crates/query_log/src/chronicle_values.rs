@@ -1,8 +1,8 @@
 //! Reads the values in one document of a Chronicle queue: field names, numbers, texts and bytes,
 //! each after a code of one byte.
 //!
-//! It supports only codes that occur in Cassandra's logs, or that the library may choose for the
-//! same values. Invariants: it checks every length against the remaining bytes. An unknown item is
+//! Only codes are supported that occur in Cassandra's logs, or that the library may choose for the
+//! same values. Invariants: every length is checked against the remaining bytes. An unknown item is
 //! an error with its offset, never a guess.
 
 use std::borrow::Cow;
@@ -11,9 +11,9 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at} of the record")]
 pub struct MalformedDocument {
-    /// The error at this position.
+    /// The problem at this position.
     pub what: &'static str,
-    /// Offset in the document.
+    /// Offset of the problem in the document.
     pub at: usize,
 }
 
@@ -57,7 +57,7 @@ mod code {
     pub const TEXT_0: u8 = 0xE0;
 }
 
-/// A cursor over a document.
+/// A cursor over the items of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Items<'a> {
     bytes: &'a [u8],
@@ -69,7 +69,7 @@ impl<'a> Items<'a> {
         Items { bytes, at: 0 }
     }
 
-    /// Returns an error at the last position.
+    /// Creates an error at the position of the last item.
     pub fn wrong(&self, what: &'static str) -> MalformedDocument {
         MalformedDocument { what, at: self.at }
     }
@@ -93,7 +93,7 @@ impl<'a> Items<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// Reads a number with seven bits per byte, the lowest first.
+    /// Reads a number with seven bits per byte, the lowest bits first.
     fn stop_bit(&mut self) -> Result<usize, MalformedDocument> {
         let mut number = 0_u64;
         for shift in (0..35).step_by(7) {
@@ -110,7 +110,7 @@ impl<'a> Items<'a> {
         Ok(text_of(self.take(length)?))
     }
 
-    /// Reads the bytes of a given length. Arrays have a code before their first byte.
+    /// Reads bytes of a given length. An array has a code before its first byte.
     fn block(&mut self, length: usize) -> Result<Item<'a>, MalformedDocument> {
         let all = self.take(length)?;
         Ok(Item::Bytes(match all {
@@ -119,7 +119,7 @@ impl<'a> Items<'a> {
         }))
     }
 
-    /// Returns the next item. `None` at the end of the document.
+    /// Returns the next item. At the end of the document, returns `None`.
     pub fn next(&mut self) -> Result<Option<Item<'a>>, MalformedDocument> {
         while self.at < self.bytes.len() {
             let at = self.at;
@@ -157,7 +157,8 @@ impl<'a> Items<'a> {
                 code::INT_16 => number(i64::from(i16::from_le_bytes(self.array()?))),
                 code::INT_32 => number(i64::from(i32::from_le_bytes(self.array()?))),
                 code::INT_64 | code::INT_64_HEX => number(i64::from_le_bytes(self.array()?)),
-                // A whole number may be written as a shorter float, if the float holds it exactly.
+                // The library may write a whole number as a shorter float, if the float represents
+                // it exactly.
                 code::FLOAT_32 => number(f32::from_le_bytes(self.array()?) as i64),
                 code::FLOAT_64 => number(f64::from_le_bytes(self.array()?) as i64),
                 code::FALSE => number(0),
@@ -187,7 +188,7 @@ impl<'a> Items<'a> {
         Ok(None)
     }
 
-    /// Advances to the value of a field.
+    /// Advances to the value of a field with this name.
     pub fn field(&mut self, name: &str) -> Result<(), MalformedDocument> {
         while let Some(item) = self.next()? {
             if matches!(&item, Item::Field(found) if found == name) {
@@ -204,7 +205,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Reads the number of items that follow, each of at least one byte.
+    /// Reads the number of items that follow. Each item takes at least one byte.
     pub fn count(&mut self) -> Result<usize, MalformedDocument> {
         let count = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         if count > self.bytes.len() - self.at {
@@ -221,7 +222,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Reads bytes unchanged. `None` is null.
+    /// Reads bytes unchanged. Returns `None` for null.
     pub fn bytes(&mut self) -> Result<Option<&'a [u8]>, MalformedDocument> {
         match self.next()? {
             Some(Item::Bytes(bytes)) => Ok(Some(bytes)),
@@ -231,8 +232,8 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Decodes a text as the library writes it: each half of a surrogate pair separately. So a
-/// character beyond the first 65,536 takes six bytes instead of four.
+/// Decodes a text as the library writes it. The library encodes each half of a surrogate pair
+/// separately. So a character beyond the first 65,536 takes six bytes instead of four.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -1,8 +1,8 @@
 //! Reads the files of logs in a folder, and merges their records in the order of their times.
 //!
 //! Invariants: a file is read once, from start to end, and is never entirely in memory. Logs of
-//! several nodes are merged during the reading. So if memory runs out, the recording contains the
-//! first part of all logs, not all of the first log.
+//! several nodes are merged while they are read. So if memory runs out, the recording contains the
+//! first part of all logs, instead of the first log only.
 
 use crate::audit_line::{self, Lines};
 use crate::builder::{Builder, Nothing};
@@ -16,21 +16,21 @@ use std::path::{Path, PathBuf};
 
 /// Number of bytes at the start of a text file that are examined to recognize an audit log.
 const HEAD_BYTES: u64 = 16 << 10;
-/// Bytes per read from the system.
+/// Number of bytes that are read from the system at a time.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Reasons why logs give no recording.
+/// Reasons why logs do not result in a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file or folder cannot be read.
     #[error("cassay cannot read {name}: {error}")]
     Unreadable {
-        /// Name as given by the user.
+        /// Name of the file or folder that the user gave.
         name: String,
-        /// Error of the system.
+        /// Error that the system reports.
         error: io::Error,
     },
-    /// It contains no log.
+    /// The folder contains no log.
     #[error(
         "{0} has no query log: neither files `*.cq4` of a full query log or a binary audit log, \
          nor a text file of an audit log"
@@ -41,10 +41,10 @@ pub enum ReadError {
     OtherFile {
         /// Name of the file.
         name: String,
-        /// Missing part.
+        /// The part that is missing for a log.
         why: String,
     },
-    /// None of its records can be replayed.
+    /// No record of the logs can be replayed.
     #[error("cassay can replay no operation of the log{}", describe(.0))]
     Nothing(Nothing),
 }
@@ -58,13 +58,13 @@ fn describe(nothing: &Nothing) -> String {
     }
 }
 
-/// Describes the number of omitted records, with the reasons.
+/// Describes the number of records that were omitted for a reason.
 pub fn left_out(why: Why, count: u64) -> String {
     format!("{count} left out: {}", why.words())
 }
 
-/// Reads logs. Each of the files or folders, with its given name, is the log of one node. A folder
-/// of folders has the logs of several nodes.
+/// Reads logs. Each file or folder, with the name that the user gave, is the log of one node. A
+/// folder that contains folders has the logs of several nodes.
 ///
 /// # Errors
 /// A log cannot be read or does not exist, or the logs have no record to replay.
@@ -79,7 +79,7 @@ pub fn read(paths: &[(String, PathBuf)], choice: Choice) -> Result<Recording, Re
     builder.finish(logs).map_err(ReadError::Nothing)
 }
 
-/// One node's log.
+/// The log of one node, while it is read.
 struct Log {
     read: LogRead,
     files: VecDeque<PathBuf>,
@@ -101,7 +101,7 @@ fn unreadable(name: &str) -> impl Fn(io::Error) -> ReadError + '_ {
     }
 }
 
-/// Returns the logs in a file or folder.
+/// Returns the logs that a file or folder contains.
 fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
     if !path.is_dir() {
         return Ok(vec![log(name, vec![path.to_owned()])]);
@@ -110,7 +110,7 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
     for entry in path.read_dir().map_err(unreadable(name))? {
         let entry = entry.map_err(unreadable(name))?;
         let path = entry.path();
-        // A link may lead outside of the folder that a study may read.
+        // A link is not followed, because it may lead outside of the folder that a study may read.
         if entry.file_type().map_err(unreadable(name))?.is_symlink() {
             continue;
         }
@@ -121,7 +121,8 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
         }
     }
     if !files.is_empty() {
-        // A queue names its files by their times. The numbers of text files grow with their age.
+        // This is the order of their times: a queue names its files by their times, and the numbers
+        // of text files grow with their age.
         files.sort();
         if files.iter().all(|file| !is_queue(file)) {
             files.reverse();
@@ -158,7 +159,8 @@ fn is_queue(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "cq4")
 }
 
-/// Returns true if a file in a folder is a log. The queue's own table (`metadata.cq4t`) is not.
+/// Returns true if a file in a folder is a log. The table of the queue (`metadata.cq4t`) is not a
+/// log.
 fn is_log(path: &Path) -> io::Result<bool> {
     if is_queue(path) {
         return Ok(true);
@@ -223,7 +225,7 @@ impl Log {
                 ReadStep::Unreadable(why) => {
                     self.read.records += 1;
                     builder.left_out(Why::Unreadable, 1);
-                    // One such message represents all of them.
+                    // The first message of this kind represents all of them.
                     if self.read.notes.is_empty() {
                         self.read.notes.push(format!("{name}: cassay cannot read a record: {why}"));
                     }

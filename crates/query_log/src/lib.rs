@@ -4,7 +4,8 @@
 //! A full query log (`nodetool enablefullquerylog`) and a binary audit log are files of a Chronicle
 //! queue. [`queue`] splits them into records, and [`entry`] parses these. A text audit log consists
 //! of lines of a logging framework. Invariants:
-//! - Bytes from a file never cause a panic, and never reserve more memory than they justify.
+//! - Bytes from a file never cause a panic. They never reserve more memory than their number
+//!   justifies.
 //! - Statements, values and their order are those of the log, without additions. Records that
 //!   cannot be replayed are omitted, and counted by reason.
 

@@ -1,4 +1,4 @@
-//! One record of a log in cassay's own terms: the request, its values and its time.
+//! One record of a log, independent of the log's format: the request, its values and its time.
 
 use crate::audit_line;
 use crate::chronicle_values::{Items, MalformedDocument};
@@ -6,9 +6,9 @@ use crate::options;
 use cql::Consistency;
 use workload::BatchKind;
 
-/// Highest known version. Later versions may contain unknown fields.
+/// Highest version of records that is known. Later versions may contain unknown fields.
 const VERSION_MAX: i64 = 0;
-/// Maximum number of statements of a batch, and of values of a statement.
+/// Maximum number of statements in a batch, and maximum number of values of a statement.
 const COUNT_MAX: usize = u16::MAX as usize;
 
 /// A record of a log.
@@ -16,53 +16,56 @@ const COUNT_MAX: usize = u16::MAX as usize;
 pub enum Entry {
     /// A request that was executed.
     Request(Request),
-    /// A record that is not a request, or cannot be replayed.
+    /// A record that is not a request or cannot be replayed: the reason, and the time in ms since
+    /// 1970.
     Other(Why, u64),
 }
 
-/// Reasons for not replaying a record.
+/// Reasons why a record is not replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
-    /// It defines an object: CREATE, ALTER, DROP.
+    /// The record defines an object: CREATE, ALTER, DROP.
     Definition,
-    /// It truncates a table, or grants or revokes permissions.
+    /// The record truncates a table, or grants or revokes permissions.
     Administration,
-    /// It sets the keyspace of its connection.
+    /// The record sets the keyspace of its connection.
     Use,
-    /// It concerns the server's own keyspaces, which drivers read when they connect.
+    /// The record concerns the server's own keyspaces, which drivers read when they connect.
     System,
-    /// It requests a further page of an earlier read. Only first pages can be requested.
+    /// The record requests a further page of an earlier read. Only first pages can be requested in
+    /// a replay.
     FurtherPage,
-    /// Its values are not in the log. Audit logs contain none.
+    /// The values of the record are not in the log. Audit logs contain no values.
     NoValues,
-    /// It is part of a batch in an audit log, which does not contain whole batches.
+    /// The record is part of a batch in an audit log, which does not contain whole batches.
     AuditBatch,
-    /// It was refused or failed.
+    /// The request was refused or failed.
     Failed,
-    /// It is not a statement: a login, or a statement that was only prepared.
+    /// The record is not a statement that was executed. It is a login, or a statement that was only
+    /// prepared.
     NoStatement,
-    /// It names no keyspace, and neither does its connection.
+    /// Neither the statement nor its connection names a keyspace.
     NoKeyspace,
-    /// The statement is unknown, or a token in it is not closed.
+    /// The statement is of an unknown kind, or a token in it is not closed.
     Unknown,
-    /// The number of values differs from the number of markers in its statement.
+    /// The number of values differs from the number of markers in the statement.
     OtherValues,
-    /// Its record cannot be read.
+    /// The record cannot be read.
     Unreadable,
-    /// It would exceed the maximum number of statements.
+    /// The statement would exceed the maximum number of statements.
     TooManyStatements,
-    /// The memory limit was reached.
+    /// The recording has reached its memory limit.
     NoRoom,
-    /// It is a write, but only reads were chosen, or the reverse.
+    /// The record is a write, but only reads were chosen, or the reverse.
     NotChosen,
-    /// Its keyspace was not chosen.
+    /// The keyspace of the record was not chosen.
     OtherKeyspace,
-    /// It is outside the chosen period.
+    /// The record is outside the chosen period.
     OutsideOfTime,
 }
 
 impl Why {
-    /// Returns the reason as the end of a sentence: "… were omitted: they …".
+    /// Returns the reason as the end of a sentence that begins with "… were omitted: they …".
     pub fn words(self) -> &'static str {
         match self {
             Why::Definition => "they define objects (CREATE, ALTER, DROP)",
@@ -88,7 +91,7 @@ impl Why {
         }
     }
 
-    /// Returns a short name for programs.
+    /// Returns a short name of the reason, for programs.
     pub fn name(self) -> &'static str {
         match self {
             Why::Definition => "definition",
@@ -113,46 +116,47 @@ impl Why {
     }
 }
 
-/// A recorded request.
+/// A request that a log has recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Start time, ms since 1970.
+    /// Time at which the request began, in ms since 1970.
     pub at_ms: u64,
-    /// Keyspace for names without one.
+    /// Keyspace for table names without a keyspace.
     pub keyspace: Option<String>,
-    /// Its statements. It is a batch if there are several, or if it has a kind of batch.
+    /// Statements of the request. The request is a batch if it has several statements, or if it has
+    /// a kind of batch.
     pub statements: Vec<Bound>,
-    /// Kind of the batch.
+    /// Kind of the batch. `None` if the request is not a batch.
     pub batch: Option<BatchKind>,
     /// Consistency level. `None` if the log does not contain it.
     pub consistency: Option<Consistency>,
-    /// The level of the Paxos part.
+    /// Consistency level of the Paxos part.
     pub serial_consistency: Option<Consistency>,
-    /// Rows per page.
+    /// Number of rows per page.
     pub page_size: Option<i32>,
-    /// True if it requests a further page.
+    /// True if the request asks for a further page.
     pub continues: bool,
     /// True if the client set the write timestamp.
     pub stamped: bool,
-    /// True if the log contains values.
+    /// True if the log contains the values.
     pub has_values: bool,
 }
 
-/// A statement with its values.
+/// A statement with the values of its markers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
     /// Text of the statement.
     pub cql: String,
-    /// Number of its values.
+    /// Number of values of the statement.
     pub values_count: u16,
-    /// Each as `[int length][bytes]`.
+    /// The values, each as `[int length][bytes]`.
     pub values: Vec<u8>,
 }
 
 /// Parses a record of a full query log or of a binary audit log.
 ///
 /// # Errors
-/// The document is neither, or has a later version.
+/// The document is neither of these, or has a later version.
 pub fn read(document: &[u8]) -> Result<Entry, MalformedDocument> {
     let mut items = Items::new(document);
     items.field("version")?;
@@ -172,7 +176,7 @@ pub fn read(document: &[u8]) -> Result<Entry, MalformedDocument> {
     }
 }
 
-/// Parses the fields that every request has, with the values of a single statement.
+/// Parses the fields that every request has. Also returns the values of a single statement.
 fn request(items: &mut Items<'_>) -> Result<(Request, Bound), MalformedDocument> {
     items.field("query-start-time")?;
     let at_ms = u64::try_from(items.number()?).unwrap_or(0);

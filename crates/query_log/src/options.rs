@@ -1,4 +1,4 @@
-//! Parses the options of a request in a full query log. They are the bytes of the native protocol,
+//! Parses the options of a request in a full query log. They have the form of the native protocol,
 //! in the version of the client.
 //!
 //! Invariants: lengths are checked against the remaining bytes. The parser keeps values unchanged,
@@ -6,7 +6,7 @@
 
 use cql::Consistency;
 
-/// Bits of the flags.
+/// Bits of the flags of a request.
 mod flag {
     pub const VALUES: u32 = 0x01;
     pub const PAGE_SIZE: u32 = 0x04;
@@ -17,10 +17,10 @@ mod flag {
     pub const KEYSPACE: u32 = 0x80;
 }
 
-/// First protocol version whose flags have four bytes instead of one.
+/// First protocol version in which the flags have four bytes instead of one byte.
 const WIDE_FLAGS_SINCE: i64 = 5;
 
-/// Bytes of a value's length. Null and unset values have no further bytes.
+/// Size of a value's length field, in bytes. Null and unset values have no further bytes.
 const LENGTH_BYTES: usize = 4;
 
 /// The options of a request.
@@ -30,18 +30,18 @@ pub(crate) struct Options<'a> {
     pub consistency: Option<Consistency>,
     pub serial_consistency: Option<Consistency>,
     pub page_size: Option<i32>,
-    /// True if it requests a further page of an earlier read.
+    /// True if the request asks for a further page of an earlier read.
     pub continues: bool,
     /// True if the client sets the write timestamp.
     pub stamped: bool,
-    /// Keyspace in the request itself.
+    /// Keyspace that the request itself states.
     pub keyspace: Option<&'a str>,
     pub values_count: u16,
-    /// Each as `[int length][bytes]`.
+    /// The values, each as `[int length][bytes]`.
     pub values: Vec<u8>,
 }
 
-/// Parses the options of a request in a protocol version. `None` if they end too early.
+/// Parses the options of a request in a protocol version. `None` if the bytes end too early.
 pub(crate) fn parse(bytes: &[u8], version: i64) -> Option<Options<'_>> {
     let mut reader = Reader(bytes);
     let consistency = Consistency::from_code(reader.u16()?);
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
     }
 
-    /// Reads a value with its length in front.
+    /// Reads a value, including the length in front of it.
     fn value(&mut self) -> Option<&'a [u8]> {
         let length = self.0.first_chunk().map(|bytes| i32::from_be_bytes(*bytes))?;
         self.take(LENGTH_BYTES + usize::try_from(length).unwrap_or(0))
@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn options_are_read_as_each_version_of_the_protocol_has_them() {
-        // LOCAL_QUORUM; values, page size, serial consistency and timestamp; 7, null and unset.
+        // The bytes mean LOCAL_QUORUM, the flags for values, page size, serial consistency and
+        // timestamp, and the values 7, null and unset.
         let rest = [
             &[
                 0, 3, 0, 0, 0, 1, 7, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE,

@@ -1,8 +1,8 @@
 //! Recorded traffic in memory, ready for replay: each statement once, values as bytes, and the time
 //! of each operation.
 //!
-//! Invariants: operations are in the order of their times. Memory has a limit, beyond which
-//! operations are omitted and counted. Every omission has a reason.
+//! Invariants: operations are in the order of their times. Memory has a limit, and operations
+//! beyond it are omitted and counted. Every omission has a reason.
 
 use crate::log_record::Why;
 use cql::Consistency;
@@ -11,17 +11,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::{ArrivalTimes, BatchKind};
 
-/// Maximum number of different statements, because each is prepared on every connection. A log of
-/// statements with their values in their texts has more. Later records are omitted.
+/// Maximum number of different statements. The number is limited, because each statement is
+/// prepared on every connection. A log whose statements have their values in their texts exceeds
+/// it. Records with further statements are omitted.
 pub const STATEMENTS_MAX: usize = 10_000;
-/// Default memory for operations and values. 2 GiB hold an hour of 5,000 operations per second with
-/// values of 80 bytes each.
+/// Default memory for operations and values, in bytes. 2 GiB are enough for an hour of 5,000
+/// operations per second with values of 80 bytes each.
 pub const MEMORY_BYTES: u64 = 2 << 30;
 
-/// Selection of recorded operations.
+/// Selection of operations by their effect on data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Only {
-    /// Reads and writes.
+    /// All reads and writes.
     #[default]
     All,
     /// Operations that change no data.
@@ -40,18 +41,18 @@ impl Only {
     }
 }
 
-/// Selection of a part of a recording.
+/// Selection of a part of recorded traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Choice {
-    /// Reads, writes or both.
+    /// Selects reads, writes or both.
     pub only: Only,
-    /// Chosen keyspaces. Empty means all.
+    /// Keyspaces whose operations are selected. If empty, all keyspaces.
     pub keyspaces: Vec<String>,
-    /// Start of the period, counted from the first record, ms.
+    /// Start of the selected period after the first record, in ms.
     pub from_ms: u64,
-    /// Length of the period, ms. `None` means up to the end.
+    /// Length of the selected period, in ms. `None` means up to the end.
     pub for_ms: Option<u64>,
-    /// Memory for operations and values, bytes.
+    /// Memory for operations and values, in bytes.
     pub memory_bytes: u64,
 }
 
@@ -79,35 +80,35 @@ pub(crate) struct Form {
     pub conditional: bool,
     pub returns_rows: bool,
     pub batch: Option<BatchKind>,
-    /// Index of the kind whose operations begin with this statement.
+    /// Index of the kind of operation that begins with this statement.
     pub kind: u8,
 }
 
 /// A kind of operation: its verb and its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindCount {
-    /// Its name: `select-shop.users`.
+    /// Name of the kind: `select-shop.users`.
     pub name: String,
-    /// True if it changes data.
+    /// True if the kind changes data.
     pub is_write: bool,
-    /// Number of its operations.
+    /// Number of operations of this kind.
     pub operations: u64,
-    /// Number of its different statements.
+    /// Number of different statements of this kind.
     pub statements: u64,
 }
 
-/// One statement of an operation.
+/// A statement of an operation, with the place of its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Offset of its values in [`Recording::values`].
+    /// Offset of the statement's values in [`Recording::values`].
     pub at: u64,
-    /// Length of its values.
+    /// Length of the statement's values, in bytes.
     pub bytes: u32,
-    /// Index of its form.
+    /// Index of the statement's form.
     pub form: u16,
 }
 
-/// An operation: a range of parts.
+/// An operation, which is a range of parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub first: u32,
@@ -115,31 +116,31 @@ pub(crate) struct Operation {
     pub kind: u8,
 }
 
-/// Statistics of a log file, or of the log of a node.
+/// Statistics of a log, which is a file or the log of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogRead {
-    /// The folder or file, as given by the user.
+    /// Name of the folder or file that the user gave.
     pub name: String,
-    /// Number of files read.
+    /// Number of files that were read.
     pub files: usize,
-    /// Number of bytes read.
+    /// Number of bytes that were read.
     pub bytes: u64,
-    /// Number of records, whether replayed or not.
+    /// Number of records in the log. It includes records that are not replayed.
     pub records: u64,
-    /// Notes on its files, one sentence each.
+    /// Notes on the files of the log, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Recorded traffic.
+/// Recorded traffic, ready for replay.
 #[derive(Debug)]
 pub struct Recording {
-    /// The logs from which it comes, one per node.
+    /// The logs from which the recording was made, one per node.
     pub logs: Vec<LogRead>,
-    /// Start time of the first operation, ms since 1970.
+    /// Time at which the first operation began, in ms since 1970.
     pub began_ms: u64,
-    /// Due time of each operation, counted from the first one, and the length of the recording.
+    /// Due time of each operation after the first operation, and the length of the recording.
     pub course: Arc<ArrivalTimes>,
-    /// Kinds, in the order of their first operations.
+    /// Kinds of operations, in the order of their first operations.
     pub kinds: Vec<KindCount>,
     /// Number of operations by consistency level.
     pub levels: BTreeMap<Consistency, u64>,
@@ -149,9 +150,9 @@ pub struct Recording {
     pub tables: IndexMap<(String, String), u64>,
     /// Number of omitted records, by reason.
     pub left_out: BTreeMap<Why, u64>,
-    /// Number of operations whose log does not contain their consistency level.
+    /// Number of operations for which the log does not contain a consistency level.
     pub without_level: u64,
-    /// Digest of all parts that a study replays.
+    /// Digest of everything that a study replays.
     pub digest: String,
     pub(crate) forms: Vec<Form>,
     pub(crate) operations: Vec<Operation>,
@@ -171,12 +172,12 @@ impl Recording {
         texts.len()
     }
 
-    /// Returns its length, seconds.
+    /// Returns the length of the recording, in seconds.
     pub fn seconds(&self) -> f64 {
         self.course.period_ns() as f64 / 1e9
     }
 
-    /// Returns the due time of the last operation, seconds since the first.
+    /// Returns the due time of the last operation, in seconds after the first operation.
     pub fn last_due_s(&self) -> f64 {
         self.course.due_ns().last().copied().unwrap_or_default() as f64 / 1e9
     }

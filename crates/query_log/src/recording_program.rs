@@ -1,5 +1,5 @@
-//! Turns a recording into a program: operation n is the n-th recorded one. After the last one, the
-//! first one follows again.
+//! Turns a recording into a program. Operation n of the program is the n-th recorded operation.
+//! After the last recorded operation, the program starts again with the first operation.
 
 use crate::recording::{Form, Only, Recording};
 use cql::response::RawRows;
@@ -9,10 +9,12 @@ use workload::{
     Stage, Statement,
 };
 
-/// Maximum room reserved for the values of a request. Larger requests allocate their own.
+/// Maximum memory that is reserved for the values of a request, in bytes. A larger request
+/// allocates its own memory.
 const VALUES_BYTES_MAX: u64 = 1 << 20;
 
-/// Returns the program of a recording, with the statements that create its tables, if available.
+/// Returns the program of a recording. The program has the statements that create the tables, if
+/// these are available.
 pub fn program(recording: &Arc<Recording>, name: &str, schema: &[String]) -> Program {
     let kinds = recording.kinds.iter().map(|kind| Kind::new(&kind.name, kind.is_write));
     let statements = recording.forms.iter().map(statement);
@@ -44,10 +46,11 @@ fn statement(form: &Form) -> Statement {
         idempotent: form.returns_rows,
         returns_rows: form.returns_rows,
         page_size: form.page_size,
-        // Further pages were separate requests.
+        // One page is read, because further pages were separate requests.
         pages_max: form.page_size.map(|_| 1),
         serial_consistency: form.serial_consistency,
-        // The log does not state it, but a client that binds values has prepared the statement.
+        // The log does not state whether a statement was prepared, but a client that binds values
+        // has prepared it.
         prepared: form.values_count > 0,
         batch: form.batch,
         client_timestamp: form.stamped,
@@ -131,7 +134,8 @@ impl OperationEncoder for Cursor {
         self.at = operation.key as usize % self.source.recording.operations.len();
     }
 
-    /// Only the server can determine the partition key column, so any node may be used.
+    /// Returns no token. Any node may be used, because only the server can determine the columns of
+    /// the partition key.
     fn token(&self) -> Option<i64> {
         None
     }
@@ -155,7 +159,8 @@ impl OperationEncoder for Cursor {
         out.extend_from_slice(&recording.values[at..at + part.bytes as usize]);
     }
 
-    /// The recording does not contain the results.
+    /// Returns an unknown result. The answers cannot be checked, because the recording does not
+    /// contain the results.
     fn check(&mut self, _rows: &RawRows) -> Check {
         Check::Unknown
     }
@@ -166,7 +171,7 @@ impl OperationEncoder for Cursor {
 }
 
 impl Only {
-    /// Returns its name in a study.
+    /// Returns the name of the selection in a study.
     pub fn name(self) -> &'static str {
         match self {
             Only::All => "all",

@@ -1,5 +1,5 @@
-//! Analyses a recorded statement: its verb, its table, and its text. The text contains the table's
-//! keyspace, because the connection has none.
+//! Analyses a recorded statement: its verb, its table, and its text. The analysed text contains the
+//! table's keyspace, because the connection of a replay has no keyspace.
 
 use crate::log_record::Why;
 use cql::tokens::{Token, TokenKind, quoted_name};
@@ -15,7 +15,7 @@ pub enum Verb {
     Update,
     /// A statement that begins with DELETE.
     Delete,
-    /// Several statements at once.
+    /// A batch, which contains several statements.
     Batch,
 }
 
@@ -31,7 +31,7 @@ impl Verb {
         }
     }
 
-    /// Returns true if it changes data.
+    /// Returns true if the verb changes data.
     pub fn is_write(self) -> bool {
         self != Verb::Select
     }
@@ -42,20 +42,20 @@ impl Verb {
 pub struct KnownStatement {
     /// Verb of the statement.
     pub verb: Verb,
-    /// Keyspace and table. For a batch, those of its first statement.
+    /// Keyspace and table of the statement. For a batch, those of its first statement.
     pub table: (String, String),
     /// Text in which every table has its keyspace.
     pub cql: String,
-    /// Number of its bind markers.
+    /// Number of bind markers in the statement.
     pub markers: usize,
-    /// True if it has a condition. Then its result shows if the condition held.
+    /// True if the statement has a condition. Its result then shows whether the condition was true.
     pub conditional: bool,
 }
 
-/// Analyses a statement of a connection that uses a keyspace.
+/// Analyses a statement of a connection whose current keyspace is `used`.
 ///
 /// # Errors
-/// The statement cannot be replayed. Holds the reason.
+/// The statement cannot be replayed. The error is the reason.
 pub fn analyse(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
     let tokens = cql::tokens::tokens(cql).map_err(|_| Why::Unknown)?;
     let words = Words(&tokens);
@@ -142,7 +142,8 @@ impl Words<'_> {
         match verb {
             Verb::Insert => self.behind(0, "into").into_iter().collect(),
             Verb::Update => vec![1],
-            // A column with the same name as the keyword must be quoted, and is then not a keyword.
+            // The first keyword `from` precedes the table. A column with this name must be quoted,
+            // and is then not a keyword.
             Verb::Select | Verb::Delete => self.behind(0, "from").into_iter().collect(),
             Verb::Batch => self.tables_of_batch(),
         }
@@ -153,8 +154,8 @@ impl Words<'_> {
         Some(all.into_iter().find(|at| self.word(*at) == Some(word))? + 1)
     }
 
-    /// Returns the tables of a batch, whose statements begin after its first words, each after the
-    /// end of the previous one.
+    /// Returns the positions of the tables of a batch. The first statement begins after the first
+    /// words of the batch, and each other statement begins after the end of the previous one.
     fn tables_of_batch(&self) -> Vec<usize> {
         let mut tables = Vec::new();
         let mut at = self.behind(0, "batch").unwrap_or(self.0.len());
@@ -174,8 +175,8 @@ impl Words<'_> {
         tables
     }
 
-    /// Returns the position after the statement of a batch that contains the position `from`. A
-    /// statement without `;` ends before `APPLY` or `INSERT INTO`.
+    /// Returns the position after the end of the statement of a batch that contains the position
+    /// `from`. A statement without `;` ends before `APPLY` or `INSERT INTO`.
     fn end_of_statement(&self, from: usize) -> usize {
         let ends = |at: &usize| {
             let next = self.word(at + 1);
@@ -186,7 +187,7 @@ impl Words<'_> {
         (from..self.0.len()).find(ends).map_or(self.0.len(), |at| at + 1)
     }
 
-    /// Counts the bind markers: `?`, and `:name`.
+    /// Returns the number of bind markers, which are `?` and `:name`.
     fn markers(&self) -> usize {
         let is_named = |at: usize| {
             self.is_symbol(at, ":")
@@ -197,8 +198,8 @@ impl Words<'_> {
         (0..self.0.len()).filter(|at| self.is_symbol(*at, "?") || is_named(*at)).count()
     }
 
-    /// Returns true if a `:` is between a key and a value of a map, after a token that ends a
-    /// value.
+    /// Returns true if a `:` separates a key and a value of a map. Such a colon follows a token
+    /// that ends a value.
     fn is_map_colon(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.0.get(before));
         before.is_some_and(|token| match token.kind {
@@ -274,7 +275,7 @@ mod tests {
             ("TRUNCATE t", "administration"),
             ("USE \"shop\"", "use"),
             ("SELECT 'a FROM t", "unknown"),
-            // A comment whose end differs between Cassandra and other programs.
+            // This comment ends at different places in Cassandra and in other programs.
             ("-- a\rSELECT a FROM t /*\nSELECT b FROM t -- */", "unknown"),
             (
                 "-- a\r\nSELECT a FROM t",

@@ -1,8 +1,8 @@
 //! Converts the replayed part of a recording to bytes, for another process of this program.
 //!
-//! Both sides are the same build, so fields have no labels. Invariants: unpacking gives exactly the
-//! packed operations, and the digest verifies this. Bytes never cause a panic, and never reserve
-//! more memory than they justify.
+//! Both processes are the same build, so fields have no labels. Invariants: unpacking results in
+//! exactly the packed operations, and the digest verifies this. Bytes never cause a panic. They
+//! never reserve more memory than their number justifies.
 
 use crate::builder::digest;
 use crate::recording::{Form, KindCount, Operation, Part, Recording};
@@ -12,20 +12,20 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 use workload::{ArrivalTimes, BatchKind};
 
-/// Errors in unpacking a recording.
+/// Errors while unpacking a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// The bytes cannot be read.
     #[error("cassay cannot read the received recorded traffic: {0}")]
     Unreadable(#[from] io::Error),
-    /// The bytes differ from the packed bytes.
+    /// The bytes differ from those that were packed.
     #[error("the received recorded traffic differs from the original: {0}")]
     Other(&'static str),
 }
 
 impl Recording {
-    /// Writes the replayed part: the bytes of its values, and about 15 bytes per operation. Notes
-    /// on its logs and the counts of records omitted are omitted.
+    /// Writes the replayed part of the recording: the bytes of the values, and about 15 bytes per
+    /// operation. Notes on the logs and the numbers of omitted records are not written.
     ///
     /// # Errors
     /// `out` accepts no more bytes.
@@ -66,7 +66,7 @@ impl Recording {
         to.0.write_all(&self.values)
     }
 
-    /// Reads the output of [`pack`](Recording::pack), at most `bytes` of it.
+    /// Reads the output of [`pack`](Recording::pack). Reads at most `bytes` bytes.
     ///
     /// # Errors
     /// The input cannot be read, or differs from the packed bytes.
@@ -177,7 +177,7 @@ impl Packer<'_> {
         self.number(u64::from(flag))
     }
 
-    /// Writes `None` as 0, and other numbers plus one.
+    /// Writes `None` as 0, and a number as the number plus one.
     fn maybe(&mut self, number: Option<u64>) -> io::Result<()> {
         self.number(number.map_or(0, |number| number + 1))
     }
@@ -213,7 +213,7 @@ impl Packer<'_> {
 
 struct Unpacker<'i> {
     from: &'i mut dyn Read,
-    /// Remaining bytes.
+    /// Number of bytes that may still be read.
     left: u64,
 }
 
@@ -246,7 +246,7 @@ impl Unpacker<'_> {
         T::try_from(number).map_err(|_| UnpackError::Other("a number is too large"))
     }
 
-    /// Reads the number of items, each of which takes at least this many bytes.
+    /// Reads the number of items that follow. Each item takes at least `bytes_each` bytes.
     fn count(&mut self, bytes_each: u64) -> Result<usize, UnpackError> {
         let count = self.number()?;
         let fits = count.checked_mul(bytes_each).is_some_and(|bytes| bytes <= self.left);
@@ -283,7 +283,8 @@ impl Unpacker<'_> {
         mut one: impl FnMut(&mut Self) -> Result<T, UnpackError>,
     ) -> Result<Vec<T>, UnpackError> {
         let count = self.count(bytes_each)?;
-        // An item may take more memory than bytes, so memory grows as items arrive.
+        // An item may take more memory than its bytes in the input, so memory grows as items
+        // arrive.
         (0..count).map(|_| one(self)).collect()
     }
 

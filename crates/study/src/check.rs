@@ -1,7 +1,8 @@
-//! Checks nodes against the table of [`crate::format`]. It reports every mistake and continues.
+//! Checks nodes against the table of [`crate::format`]. The check reports every mistake and
+//! continues.
 //!
-//! The result is a [`Tree`] that contains the defaults. It is complete only without reports, so
-//! callers check [`Diagnostics::is_empty`] first.
+//! The result is a [`Tree`] that contains the defaults. The tree is complete only if no mistake was
+//! reported, so callers check [`Diagnostics::is_empty`] first.
 
 mod partial;
 
@@ -96,7 +97,7 @@ fn absent(
 
 /// Returns the tree that represents the default of a row.
 fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
-    // The test below finds an invalid default before a user does.
+    // The mistakes are dropped: the test below finds an invalid default before a user does.
     let mut none = Diagnostics::new(Vec::new());
     let node = yaml::parse(0, default, yaml::Limits::STUDY, &mut none);
     node.map_or(Tree::Null, |node| {
@@ -104,8 +105,8 @@ fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
     })
 }
 
-/// Returns the start of a place. A missing key is shown where its section begins, not over the
-/// whole section.
+/// Returns the start of a place. A missing key is reported where its section begins, so that the
+/// whole section is not marked.
 fn head(place: &Place) -> Place {
     Place {
         source: place.source,
@@ -142,8 +143,8 @@ fn exclusive(node: &Node, group: &Exclusive, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Returns true if an unknown key resembles one of the group. The key is then reported with that
-/// suggestion.
+/// Returns true if an unknown key resembles a key of the group. The unknown key is then reported
+/// with that suggestion.
 fn misspells_one(node: &Node, group: &Exclusive) -> bool {
     let is_unknown = |key: &str| format::children(group.path).all(|(known, _)| known != key);
     let resembles = |key: &str| yaml::near_name(key, group.keys.iter().copied()).is_some();
@@ -186,7 +187,7 @@ fn value(
 
 fn list(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> Tree {
     let Raw::List(items) = &node.raw else {
-        // A single item without brackets is a list of one item.
+        // A value without brackets is a list of one item.
         if matches!(node.raw, Raw::Scalar { .. }) {
             let tree = value(node, path, item, &node.place, diagnostics);
             return Tree::List(vec![tree]);
@@ -216,7 +217,7 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     let mut checked = Vec::new();
     for entry in entries {
         let path = match item {
-            // The keys below are rows of the table, regardless of the name of the entry.
+            // The keys of an entry are rows of the table, regardless of the name of the entry.
             Type::Section(_) => path.to_owned(),
             _ => join(path, &entry.key),
         };
@@ -226,7 +227,7 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     Tree::Map(checked)
 }
 
-/// Returns a value of any form as written.
+/// Returns a value of any type as written.
 pub(crate) fn any(node: &Node) -> Tree {
     match &node.raw {
         Raw::Null => Tree::Null,
@@ -252,8 +253,8 @@ pub(crate) fn any(node: &Node) -> Tree {
     }
 }
 
-/// Checks a secret, which is a name, a file or an environment variable. A literal secret is
-/// refused, and not shown.
+/// Checks a secret, which is a name, a file or an environment variable. cassay refuses a literal
+/// secret, and does not show it in the message.
 fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
     let hint = || {
         Some(format!(
@@ -294,7 +295,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Name(_) if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
             "`results/{text}` is reserved for the link to the latest run"
         )),
-        // The existing names are known only with the target.
+        // Whether the named object exists is checked later, when the target is known.
         Type::Name(_) | Type::Fault(_) => name(text).map(|()| Tree::Text(text.to_owned())),
         Type::Release(_) => return release(node, text, path, diagnostics),
         Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),
@@ -322,11 +323,11 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Choice(_) | Type::Level(..) => {
             return choice(node, text, path, &typ.words(), diagnostics);
         }
-        // The other types are not scalars, and `value` handles them.
+        // The other types are not scalars, so `value` handles them.
         _ => Ok(Tree::Null),
     };
     parsed.unwrap_or_else(|why| {
-        // An example helps with a wrong form, not with a value outside the limits.
+        // An example helps if the form is wrong, but not if the value is outside the limits.
         let limit = why.starts_with("the maximum") || why.starts_with("the minimum");
         let hint = if limit { None } else { example(typ) };
         diagnostics.add(&node.place, format!("`{path}` is `{text}`: {why}"), hint);
@@ -347,10 +348,11 @@ fn release(node: &Node, text: &str, path: &str, diagnostics: &mut Diagnostics) -
 /// Maximum number of words that a message lists.
 const KNOWN_SHOWN_MAX: usize = 16;
 
-/// Returns the set of permitted words, for a message, and a hint for a misspelt word.
+/// Returns the set of permitted words, for a message, and a hint if `text` is a misspelt word of
+/// the set.
 pub(crate) fn unknown(path: &str, text: &str, known: &[&str]) -> (String, Option<String>) {
     let one_of = match known.len() {
-        // A list of this length does not help with a misspelt word.
+        // A list of this length does not help a user who has misspelt a word.
         KNOWN_SHOWN_MAX.. => format!("{} values", known.len()),
         _ => known.join(", "),
     };
@@ -393,9 +395,11 @@ fn within<T: PartialOrd + Copy>(
     }
 }
 
-/// Checks a name that becomes the name of a folder, which must not be outside its parent folder.
+/// Checks a name that becomes the name of a folder. The folder must not be outside its parent
+/// folder.
 pub(crate) fn name(text: &str) -> Result<(), String> {
-    // 64 leaves space for the rest of the folder's name, which file systems limit to 255 bytes.
+    // A limit of 64 bytes leaves space for the rest of the folder's name, which file systems limit
+    // to 255 bytes.
     const NAME_BYTES_MAX: usize = 64;
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if text.is_empty() || text.len() > NAME_BYTES_MAX {
@@ -424,7 +428,7 @@ fn cql_name(text: &str) -> Result<(), String> {
     }
 }
 
-/// Describes a type, with its article.
+/// Describes a type, with the indefinite article.
 pub fn words(typ: &Type) -> String {
     match typ {
         Type::Text(_) => "a text".into(),

@@ -7,7 +7,7 @@ use versions::Release;
 /// A checked value. Durations are in nanoseconds, sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
-    /// No value was written.
+    /// The key has no value.
     Null,
     /// `true` or `false`.
     Bool(bool),
@@ -15,7 +15,7 @@ pub enum Tree {
     Count(u64),
     /// A whole number below zero, for keys that accept any value.
     Negative(i64),
-    /// A number.
+    /// A number that may have a fraction.
     Number(f64),
     /// A length of time in nanoseconds.
     DurationNs(u64),
@@ -25,17 +25,17 @@ pub enum Tree {
     BitRate(u64),
     /// A text.
     Text(String),
-    /// A release of Cassandra in its written form.
+    /// A release of Cassandra, and its written form.
     Release(Release, String),
     /// A list.
     List(Vec<Tree>),
-    /// A mapping, in the order of the text.
+    /// A mapping, with its entries in the order of the text.
     Map(Vec<(String, Tree)>),
 }
 
 impl Tree {
-    /// Returns the value at a dotted path. `None` if it is absent, or if the path contains a value
-    /// other than a mapping.
+    /// Returns the value at a dotted path. `None` if the value is absent, or if the path leads
+    /// through a value that is not a mapping.
     pub fn find(&self, path: &str) -> Option<&Tree> {
         path.split('.').try_fold(self, |tree, key| tree.get(key))
     }
@@ -65,7 +65,7 @@ impl Tree {
         }
     }
 
-    /// Returns the text.
+    /// Returns the text. `None` for other values.
     pub fn text(&self) -> Option<&str> {
         match self {
             Tree::Text(text) | Tree::Release(_, text) => Some(text),
@@ -73,7 +73,7 @@ impl Tree {
         }
     }
 
-    /// Returns the release of Cassandra.
+    /// Returns the release of Cassandra. `None` for other values.
     pub fn release(&self) -> Option<&Release> {
         match self {
             Tree::Release(release, _) => Some(release),
@@ -81,7 +81,7 @@ impl Tree {
         }
     }
 
-    /// Returns the whole number.
+    /// Returns the whole number. `None` for other values.
     pub fn count(&self) -> Option<u64> {
         match self {
             Tree::Count(count) => Some(*count),
@@ -89,7 +89,7 @@ impl Tree {
         }
     }
 
-    /// Returns the number, which may be a whole number.
+    /// Returns the number, which may be a whole number. `None` for other values.
     pub fn number(&self) -> Option<f64> {
         match self {
             Tree::Number(number) => Some(*number),
@@ -99,7 +99,7 @@ impl Tree {
         }
     }
 
-    /// Returns the length of time, in nanoseconds.
+    /// Returns the length of time, in nanoseconds. `None` for other values.
     pub fn duration_ns(&self) -> Option<u64> {
         match self {
             Tree::DurationNs(ns) => Some(*ns),
@@ -107,7 +107,7 @@ impl Tree {
         }
     }
 
-    /// Returns the size, in bytes.
+    /// Returns the size, in bytes. `None` for other values.
     pub fn bytes(&self) -> Option<u64> {
         match self {
             Tree::Bytes(bytes) => Some(*bytes),
@@ -123,7 +123,7 @@ impl Tree {
         }
     }
 
-    /// Returns true if it has no value, because the value had a mistake.
+    /// Returns true if the tree contains a key without a value, because the value had a mistake.
     pub fn has_hole(&self) -> bool {
         match self {
             Tree::Null => true,
@@ -133,8 +133,8 @@ impl Tree {
         }
     }
 
-    /// Converts to JSON for `plan.json`: counts as numbers, durations and sizes in the format that
-    /// people write.
+    /// Converts the tree to JSON for `plan.json`: counts as numbers, durations and sizes in the
+    /// format that people write.
     pub fn to_json(&self) -> Value {
         match self {
             Tree::Null => Value::Null,

@@ -23,7 +23,7 @@ use workload::schema::{OptionValue, options};
 use workload::{ParamValue, Problem, Program, Schema, Spec, Stage};
 use yaml::{Diagnostics, Node, Raw};
 
-// This is re-exported because studies name workloads, and user interfaces list the names.
+// Studies name workloads, and user interfaces list these names, so the names are re-exported.
 pub use workload::{NamedWorkload, names};
 
 /// Compiled workload of a variant.
@@ -31,12 +31,12 @@ pub use workload::{NamedWorkload, names};
 pub struct Work {
     /// Program of the workload.
     pub program: Arc<Program>,
-    /// The step of an import. `None` for other workloads.
+    /// The imported step. `None` for other workloads.
     pub step: Option<ImportStep>,
 }
 
-/// Compiles the workload of resolved settings. Resolving also compiles it. So an error here means
-/// that the settings were not resolved, or that a file has changed.
+/// Compiles the workload of resolved settings. Resolving has compiled the same workload before. So
+/// an error here means that the settings were not resolved, or that a file has changed.
 pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Work, String> {
     let words = |problems: Vec<Problem>| {
         let messages: Vec<_> = problems.into_iter().map(|p| p.message).collect();
@@ -72,12 +72,12 @@ pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Wo
     })
 }
 
-/// Does the same as [`compile`], for `rows` rows instead of those of the settings.
+/// Does the same as [`compile`], for `rows` rows instead of the rows of the settings.
 ///
 /// Operation n of the load stage writes row n, regardless of the number of rows. So a load in bytes
 /// continues in steps with the estimated program until the bytes are on the disk. Then the program
-/// that measures and verifies is compiled for the loaded rows, and chooses only from these. It
-/// fails if the choice of rows in the workload itself includes others.
+/// that measures and verifies is compiled for the loaded rows, and chooses only from these.
+/// Compiling fails if the workload's own choice of rows includes other rows.
 pub fn compile_with_rows(
     settings: &Settings,
     rows: u64,
@@ -88,7 +88,8 @@ pub fn compile_with_rows(
 }
 
 /// Puts the estimated rows of a load in bytes into the settings. Returns `None` for other loads.
-/// Also returns `None` for a workload that does not compile, which resolving has reported.
+/// Also returns `None` for a workload that does not compile, because resolving has already reported
+/// its mistakes.
 pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) -> Option<()> {
     if settings.data.load.rows_are_known() {
         return None;
@@ -101,7 +102,7 @@ pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) ->
     Some(())
 }
 
-/// Compiles a workload that is not an import, before tuning.
+/// Compiles a workload that is not an import. The changes to kinds are not applied yet.
 fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, CompileFailure> {
     if let Some(recorded) = &parts.workload.recorded {
         let program = recorded_traffic::program(recorded, inputs);
@@ -126,7 +127,7 @@ fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program,
 
 /// Uses the rows that a workload defines itself (the records of a CSV, the keys of an existing
 /// table), and the replication in the command of another tool. Does nothing for other workloads, or
-/// for a workload that does not compile, which resolving has reported.
+/// for a workload that does not compile, because resolving has already reported its mistakes.
 pub fn take_own(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
     let Ok(work) = compile(settings, seed, inputs) else {
         return;
@@ -149,7 +150,7 @@ pub fn take_own(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
 /// does not state it.
 ///
 /// # Errors
-/// A number of copies is not a whole number; the message says which.
+/// A number of copies is not a whole number. The message names it.
 fn replication_stated(schema: &Schema) -> Result<Option<Replication>, String> {
     let mut options = options(&schema.create_keyspace)
         .into_iter()
@@ -179,8 +180,8 @@ fn replication_stated(schema: &Schema) -> Result<Option<Replication>, String> {
     })
 }
 
-/// Returns true if a workload defines its own number of rows. Others have the number of rows that
-/// the study requests.
+/// Returns true if a workload defines its own number of rows. Other workloads have the number of
+/// rows that the study requests.
 fn has_own_rows(workload: &settings::Workload, data: &Data, program: &Program) -> bool {
     workload.table.is_some() || workload.file.is_some() && program.rows() != data.rows
 }
@@ -226,7 +227,8 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
     let parts = Parts {
         workload: &work,
         keyspace: &draft.keyspace,
-        // If a section has a mistake, the number of rows is unknown.
+        // If the section `data` has a mistake, the number of rows is unknown, so the default number
+        // is used.
         data: &match tree.find("data") {
             Some(data) if !data.has_hole() => draft.data(),
             _ => Data::present(settings::ROWS_UNLOADED),
@@ -235,7 +237,8 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
     match program(&parts, 0, inputs) {
         Err(CompileFailure::Problems(problems)) => {
             say(problems, out);
-            // Settings of kinds are checked even if the mix or a parameter has a mistake.
+            // The settings of kinds are checked even if the mix or a parameter has a mistake. So
+            // both are replaced by their defaults.
             let mut usual = spec(&parts, 0);
             (usual.mix, usual.params) = (Vec::new(), BTreeMap::new());
             if let Ok(program) = workload::compile(&usual)
@@ -258,7 +261,8 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
     }
 }
 
-/// Reports a fault on the hottest partition if the workload chooses all rows equally often.
+/// Reports a fault on the hottest partition if the workload chooses all rows equally often, because
+/// then no partition is the hottest.
 fn without_hottest(node: &Node, draft: &Draft, program: Program, out: &mut Diagnostics) {
     let asks = |fault: &FaultDraft| fault.on == FaultWhere::HottestReplica;
     if !draft.faults.iter().any(asks) || workload::hottest_token(&Arc::new(program)).is_some() {
@@ -277,7 +281,7 @@ fn without_hottest(node: &Node, draft: &Draft, program: Program, out: &mut Diagn
     }
 }
 
-/// Reports a read-back of all rows if the workload has no read for it.
+/// Reports that a study reads back all rows if the workload has no read for this.
 fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics) {
     let path = "verify.sample";
     let asks = tree.find(path).and_then(Tree::text) == Some("all");
@@ -316,7 +320,8 @@ fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &m
     out.add(&node.nearest(path).place, message, Some(hint));
 }
 
-/// Reports reads without rows, which would measure only the answers of an empty table.
+/// Reports reads of tables without rows, because they would measure only the answers of an empty
+/// table.
 fn reads_without_rows(
     node: &Node,
     tree: &Tree,
@@ -412,7 +417,7 @@ mod tests {
             Ok(_) => "no mistakes".to_owned(),
             Err(diagnostics) => diagnostics.to_string(),
         };
-        // It does not contain the lists of known names, which grow with every workload.
+        // The expected text omits the lists of known names, which grow with every workload.
         let lines = shown.lines().map(|line| line.split("; ").next().unwrap());
         expect.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
     }
@@ -441,7 +446,8 @@ mod tests {
         );
     }
 
-    /// Such a keyspace was once taken for one with a single copy.
+    /// A keyspace whose number of copies is not a number was once treated as a keyspace with a
+    /// single copy.
     #[test]
     fn a_stated_number_of_copies_is_a_number_or_refused() {
         let text = "study: s\nquestion: q\ntarget: {local: {}}\nworkload: {stress: 'write n=10 \

@@ -1,8 +1,8 @@
 //! Describes the conditions under which a study's trials run: hosts and their limits, configuration
-//! of nodes and tables, source of the data, probes. The head of a plan shows them.
+//! of nodes and tables, source of the data, probes. The head of a plan shows these conditions.
 //!
-//! A condition that all variants share is listed once. Where variants differ, each value is listed
-//! with the variant's name.
+//! A condition that all variants share is listed once. Where variants differ, each condition is
+//! listed with the name of its variant.
 
 use crate::settings::{
     GuardedClusters, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
@@ -26,7 +26,8 @@ pub struct Condition {
     /// Subject of the condition: `hosts`, `each host`, `nodes`, `tables`, `data`, `loading`,
     /// `probes`, `faults`, `guard`.
     pub about: &'static str,
-    /// Variants, or values of an axis, that it applies to. `None` for all of them.
+    /// Names of the variants, or of the values of an axis, that have this condition. `None` if all
+    /// have it.
     pub of: Option<String>,
     /// Description of the condition.
     pub what: String,
@@ -60,8 +61,8 @@ pub fn conditions(study: &Study) -> Vec<Condition> {
     all
 }
 
-/// Groups different conditions, each with the names that it applies to. They are the values of an
-/// axis if only that axis determines the condition, otherwise the variants.
+/// Groups equal conditions, each with the names to which it applies. The names are values of an
+/// axis if only that axis determines the condition. Otherwise they are variants.
 fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String, &'a str)> {
     let value = |axis: usize, variant: &Variant| variant.cell.get(axis).copied();
     let decides = |axis: &usize| {
@@ -88,7 +89,7 @@ fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String,
     said.map(|(names, what)| (names.join(", "), what)).collect()
 }
 
-/// Subjects of conditions, in their order.
+/// Subjects of conditions, in the order in which a plan lists them.
 const ABOUT: [&str; 9] = [
     "hosts",
     "each host",
@@ -101,7 +102,7 @@ const ABOUT: [&str; 9] = [
     "guard",
 ];
 
-/// Returns the conditions of one variant: the number of the subject, and the description.
+/// Returns the conditions of one variant, each with the number of its subject.
 fn list_conditions(settings: &Settings) -> Vec<(usize, String)> {
     let mut all = Vec::new();
     let mut add = |order: usize, parts: Vec<String>| {
@@ -241,8 +242,8 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
     parts
 }
 
-/// Describes the settings of cassandra.yaml: the preset file that ships with Cassandra, if all of
-/// its settings are set, and each setting that differs from it.
+/// Describes the settings of cassandra.yaml. If all settings of a preset file that ships with
+/// Cassandra are set, names the preset file. Then lists each setting that differs from it.
 fn yaml(local: &LocalSpec) -> Vec<String> {
     let line = local.release.line();
     let beside = |preset: Preset| {
@@ -362,7 +363,8 @@ fn loading(settings: &Settings) -> Vec<String> {
         &tables(settings, &settings.keyspace),
     );
     if parts.is_empty() && settings.load_phase.is_some() {
-        // The load phase only omits settings that the rest of the trial has.
+        // The load phase only omits settings that the rest of the trial has, so it runs with their
+        // defaults.
         parts.push("as by default".to_owned());
     }
     parts

@@ -1,11 +1,11 @@
 //! Builds the study that confirms a screening: the same text, with a matrix instead of `screen`.
 //!
-//! The rest of the text remains the same. The result is resolved like any other study. So resolving
-//! reports a mistake of line-by-line editing.
+//! The rest of the text remains the same. The text is edited line by line, which may produce a
+//! mistake. Since the result is resolved like any other study, resolving reports the mistake.
 
 /// Returns the text of a screening's study with `-confirm` appended to its name. `matrix` contains
 /// the lines of the keys `matrix` and `repeat`, which replace `screen` and `repeat`. `settings` are
-/// the settings in the matrix. A scale keeps only its keys for these.
+/// the settings in the matrix. A scale keeps only the keys for these settings.
 ///
 /// # Errors
 /// A sentence, if no line begins with `screen`.
@@ -52,8 +52,8 @@ fn renamed(line: &str) -> String {
     format!("{key}: {}-confirm\n", name.trim_matches(['"', '\'']))
 }
 
-/// Returns a line of the scales for the confirming study. `None` for a setting that the study does
-/// not contain.
+/// Converts a line of the scales for the confirming study. `None` for a setting that the confirming
+/// study does not contain.
 fn scaled(line: &str, settings: &[String]) -> Option<String> {
     let path = line.trim_start();
     let Some(rest) = path.strip_prefix("screen.") else {

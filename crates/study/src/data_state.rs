@@ -1,4 +1,4 @@
-//! Tracks the data on a target, and decides on the actions that give a trial the data it requires.
+//! Tracks the data on a target, and decides how to give each trial the data that it requires.
 //!
 //! A plan and a run use the same two functions. The plan starts from the earlier trials, and the
 //! run from the actual state.
@@ -31,8 +31,8 @@ pub struct SnapshotKey {
 }
 
 /// Identity of loaded data. Two variants with equal keys need the same rows in the same tables. The
-/// configuration of the nodes during loading is not part of it, because it does not change the
-/// rows.
+/// key does not contain the configuration of the nodes during loading, because the configuration
+/// does not change the rows.
 #[derive(Clone, Debug, PartialEq)]
 struct DataKey {
     workload: String,
@@ -45,13 +45,14 @@ struct DataKey {
 /// Actions of a trial before its warm-up, apart from restoring a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparation {
-    /// The data, or a snapshot of it, exists.
+    /// No action: the data, or a snapshot of it, exists.
     Nothing,
-    /// Create keyspace and tables, and load.
+    /// Create keyspace and tables, and load the rows.
     Fill,
-    /// The keyspace holds other tables or rows. Drop it, then do the same as for `Fill`.
+    /// The keyspace contains other tables or rows. Drop the keyspace, then do the same as for
+    /// `Fill`.
     Replace,
-    /// Empty the tables, and load again.
+    /// Empty the tables, and load the rows again.
     Truncate,
 }
 
@@ -63,18 +64,20 @@ impl Preparation {
 }
 
 impl DataState {
-    /// Returns the actions that `settings` require on a target in this state.
+    /// Returns the actions that give a trial with `settings` its data, on a target in this state.
     pub fn preparation(&self, settings: &Settings, program: &Program) -> Preparation {
         if settings.data.reset == Reset::Snapshot && self.snapshot(settings).is_some() {
             return Preparation::Nothing;
         }
         match self.filled(program.keyspace()) {
-            // Data that exists on an attached cluster according to the study is used unchanged.
+            // The study declares that the data exists on an attached cluster, so it is used
+            // unchanged.
             Some(_) if settings.takes_as_it_is() => Preparation::Nothing,
             None => Preparation::Fill,
             Some(there) if there.key != DataKey::from_settings(settings) => Preparation::Replace,
             Some(_) if settings.data.reset == Reset::Truncate => Preparation::Truncate,
-            // Trials have written to the data since it was loaded, and there is no snapshot.
+            // Without a snapshot, the data must be loaded again, because trials have written to it
+            // since it was loaded.
             Some(_) if settings.data.reset == Reset::Snapshot => Preparation::Replace,
             Some(_) => Preparation::Nothing,
         }
@@ -98,7 +101,7 @@ impl DataState {
         self.snapshots.push(SnapshotKey { key, name, rows });
     }
 
-    /// Returns the snapshot of the data that `settings` require.
+    /// Returns the snapshot of the data that `settings` require. `None` if it does not exist.
     pub fn snapshot(&self, settings: &Settings) -> Option<&SnapshotKey> {
         let key = DataKey::from_settings(settings);
         self.snapshots.iter().find(|kept| kept.key == key)

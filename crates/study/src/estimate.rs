@@ -19,58 +19,60 @@ use workload::Program;
 /// Estimated cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Wall time if all trials run, seconds.
+    /// Wall time if all trials run, in seconds.
     pub seconds: f64,
-    /// Wall time if only the certain trials run, seconds.
+    /// Wall time if only the certain trials run, in seconds.
     pub seconds_least: f64,
     /// Part of `seconds` that is spent in measured windows.
     pub measured_s: f64,
-    /// Disk space for the target's data, bytes; 0 for an attached cluster or the null target.
+    /// Disk space for the target's data, in bytes. 0 for an attached cluster or the null target.
     pub disk_bytes: u64,
-    /// Memory for the target, bytes.
+    /// Memory for the target, in bytes.
     pub memory_bytes: u64,
 }
 
-/// Time from the start of the first Cassandra node until it answers, seconds.
+/// Time from the start of the first Cassandra node until it answers, in seconds.
 const START_FIRST_S: f64 = 12.0;
-/// Time to start the other nodes, seconds for each. All of them start in parallel and share the
-/// CPUs.
+/// Time to start each node after the first node, in seconds. These nodes start in parallel and
+/// share the CPUs.
 const START_FURTHER_S: f64 = 15.0;
 /// Rows loaded per second into a node that shares two cores with the client.
 const LOAD_ROWS_PER_S: f64 = 20_000.0;
-/// Rows per second into the null target.
+/// Rows loaded per second into the null target.
 const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
-/// Time for flush, compactions of small data, and the quiet period after them, seconds.
+/// Time for flush, compactions of small data, and the quiet period after them, in seconds.
 const SETTLE_S: f64 = 3.0;
-/// Time for flush and hard links, seconds.
+/// Time for flush and hard links, in seconds.
 const SNAPSHOT_S: f64 = 1.0;
-/// Time for truncation, import and comparison of a few tens of files, seconds.
+/// Time for truncation, import and comparison of a few tens of files, in seconds.
 const RESTORE_S: f64 = 3.0;
-/// Time for drain, stop and start of one node, until the other nodes see it, seconds.
+/// Time for drain, stop and start of one node, until the other nodes see it as up, in seconds.
 const RESTART_S: f64 = 20.0;
-/// Time of an auto warm-up on a JVM, seconds. It often takes less, and sometimes reaches its limit.
+/// Time of an auto warm-up on a JVM, in seconds. The warm-up often takes less time, and sometimes
+/// reaches its limit.
 const WARMUP_AUTO_S: f64 = 20.0;
-/// Rows read back per second, including connecting.
+/// Rows read back per second. This includes the time to connect.
 const VERIFY_ROWS_PER_S: f64 = 10_000.0;
-/// Time to connect, drain and write files in each trial, seconds.
+/// Time to connect, drain and write files in each trial, in seconds.
 const TRIAL_OVERHEAD_S: f64 = 0.5;
-/// Time of one measurement of the instrument's ceiling, seconds. The ceiling is measured
-/// [`CEILINGS_FIRST`] times before the first trial of a program, and once before each other trial.
+/// Time of one measurement of the client's own maximum rate (its ceiling), in seconds. The ceiling
+/// is measured [`CEILINGS_FIRST`] times before the first trial of a program, and once before each
+/// other trial.
 pub const CEILING_S: f64 = 0.5;
 const CEILINGS_FIRST: f64 = 3.0;
-/// Assumed number of operations per second that write during the measured windows.
+/// Assumed number of write operations per second during the measured windows.
 const WRITES_PER_S: u64 = 20_000;
-/// Bytes of a row on disk in addition to its values: timestamps, lengths, index.
+/// Bytes of a row on disk in addition to the values of the row: timestamps, lengths, index.
 const ROW_OVERHEAD_BYTES: u64 = 40;
-/// Size of the commit log and system tables of a node.
+/// Disk space for the commit log and the system tables of a node, in bytes.
 const NODE_DISK_BYTES: u64 = 512 << 20;
 
 /// Returns the number of rows for a load in bytes, assuming that all nodes get the same number.
-/// `None` if the load is not in bytes, or the size of the volume is unknown.
+/// `None` if the load is not in bytes, or if the size of the volume is unknown.
 pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
     let bytes_per_node = bytes_per_node(settings)?;
     let nodes = settings.target.local().map_or(1, |local| local.nodes as u64);
-    // The number of nodes with a row is its number of copies, but at most the number of nodes.
+    // A row is on as many nodes as it has copies, but at most on all nodes.
     let copies = settings.keyspace.replication.copies().clamp(1, nodes);
     let rows = bytes_per_node as f64 * nodes as f64 / copies as f64;
     let rows = rows / (row_bytes + ROW_OVERHEAD_BYTES) as f64;
@@ -93,7 +95,7 @@ fn bytes_per_node(settings: &Settings) -> Option<u64> {
     }
 }
 
-/// Returns the expected length of a phase, seconds.
+/// Returns the expected length of a phase, in seconds.
 pub fn phase_seconds(kind: PhaseKind, settings: &Settings) -> f64 {
     let null = matches!(settings.target, Target::Null(_));
     match kind {
@@ -124,7 +126,7 @@ pub fn phase_seconds(kind: PhaseKind, settings: &Settings) -> f64 {
     }
 }
 
-/// Returns the expected length of a warm-up, seconds.
+/// Returns the expected length of a warm-up, in seconds.
 pub fn warmup_seconds(warmup: Warmup) -> f64 {
     match warmup {
         Warmup::Fixed(ns) => ns as f64 / 1e9,
@@ -136,7 +138,7 @@ fn nodes_count(settings: &Settings) -> f64 {
     settings.target.local().map_or(0.0, |local| local.nodes as f64)
 }
 
-/// Returns the expected time for `operations` operations at a point, seconds.
+/// Returns the expected time for `operations` operations at a point, in seconds.
 pub fn operations_seconds(operations: u64, settings: &Settings, point: Option<Point>) -> f64 {
     let able = match settings.target {
         Target::Null(_) => LOAD_NULL_ROWS_PER_S,
@@ -149,7 +151,7 @@ pub fn operations_seconds(operations: u64, settings: &Settings, point: Option<Po
     operations as f64 / rate
 }
 
-/// Returns the expected cost of a whole run.
+/// Returns the estimated cost of a whole run.
 pub fn run_estimate(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate {
     let mut estimate = Estimate {
         seconds: seconds(works, trials.iter()),
@@ -166,7 +168,7 @@ pub fn run_estimate(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate 
         let disk = disk_bytes(settings, local, study.blocks() as u64, row_bytes);
         estimate.disk_bytes = estimate.disk_bytes.max(disk);
         // The nodes restart between the load phase and the other phases, so only one of the two
-        // configurations runs at a time.
+        // configurations uses memory at a time.
         for local in [Some(local), settings.load_target().local()].into_iter().flatten() {
             estimate.memory_bytes = estimate.memory_bytes.max(memory_bytes(local));
         }
@@ -174,7 +176,7 @@ pub fn run_estimate(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate 
     estimate
 }
 
-/// Returns the expected seconds in measured windows.
+/// Returns the expected total length of the measured windows, in seconds.
 fn measured_s(trials: &[Turn]) -> f64 {
     let phases = trials.iter().flat_map(|trial| &trial.phases);
     let windows = phases.filter(|phase| phase.kind == PhaseKind::Measure);
@@ -207,13 +209,13 @@ fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Turn> + Clone) -
         + CEILING_S * count
 }
 
-/// Share of a host's volume that its data may use. The commit logs of its nodes may use up to a
-/// quarter.
+/// Maximum share of a host's volume that the data may use. The commit logs of the host's nodes may
+/// use up to a quarter of the volume.
 const VOLUME_SHARE_MAX: f64 = 0.75;
 
 /// Returns a warning for each load that seems too large for the hosts' volumes. This is an
-/// estimate, because the compression of rows is unknown until they are loaded. So it does not
-/// refuse the study.
+/// estimate, because the compression of rows is unknown until they are loaded. So cassay warns, but
+/// does not refuse the study.
 pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
     let mut said = Vec::new();
     for (variant, work) in study.variants.iter().zip(works) {
@@ -226,10 +228,10 @@ pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
     said
 }
 
-/// Minimum number of blocks for an interval from the scatter between them.
+/// Minimum number of blocks that is needed to compute an interval from the scatter between blocks.
 const INTERVAL_BLOCKS_MIN: usize = 3;
 
-/// Warns that this number of blocks is too small to decide a requirement with certainty.
+/// Warns if this number of blocks is too small to decide a requirement with certainty.
 fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
     if blocks >= INTERVAL_BLOCKS_MIN {
         return None;
@@ -281,7 +283,7 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
     let local = settings.target.local()?;
     let hosts = local.hosts.as_ref()?;
     let volume = hosts.host.volume_bytes?;
-    // A load in bytes is checked together with the study.
+    // A load in bytes needs no check here, because it is checked together with the study.
     let Load::Operations(rows) = settings.data.load else {
         return None;
     };
@@ -315,22 +317,22 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
     let nodes = local.nodes as u64;
     let turns = 0..settings.procedure.outlook().turns_max;
     let windows_ns = turns.map(|turn| settings.window_ns(settings.procedure.role(turn)));
-    // Rows that a trial wrote disappear when the data is reset before the next trial.
+    // If the data is reset before each trial, the rows that earlier trials wrote disappear.
     let measured_ns = match settings.data.reset {
         Reset::None => windows_ns.fold(0, u64::saturating_add).saturating_mul(blocks),
         Reset::Truncate | Reset::Snapshot => windows_ns.max().unwrap_or(0),
     };
     let written = (measured_ns / SECOND_NS).saturating_mul(WRITES_PER_S);
     let rows = settings.data.load_rows.saturating_add(written);
-    // The factor is two, because a compaction keeps its input until its output is complete. This
-    // includes a snapshot, because its hard links use no space until a compaction replaces the
-    // shared files.
+    // The factor is two, because a compaction keeps its input until its output is complete. The
+    // factor also covers a snapshot, because the snapshot's hard links use no space until a
+    // compaction replaces the shared files.
     let data = rows
         .saturating_mul(row_bytes)
         .saturating_mul(settings.keyspace.replication.copies())
         .saturating_mul(2);
     let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
-    // A volume cannot use more than its size.
+    // The data on a volume cannot use more than the size of the volume.
     let volumes = local.hosts.as_ref().and_then(|hosts| {
         let bytes = hosts.host.volume_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))
@@ -338,7 +340,7 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
     disk.min(volumes.unwrap_or(u64::MAX))
 }
 
-/// Returns the memory that the nodes use on this machine, bytes. The page cache does not count,
+/// Returns the memory that the nodes use on this machine, in bytes. The page cache does not count,
 /// unless a limit includes it.
 fn memory_bytes(local: &LocalSpec) -> u64 {
     let nodes = target_spec::memory_bytes(local.nodes, local.heap_bytes);

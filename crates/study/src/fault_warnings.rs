@@ -1,4 +1,4 @@
-//! Warns of windows that end before the end of the cluster's recovery from a fault.
+//! Warns of windows that end before the cluster has recovered from a fault.
 
 use crate::settings::{Settings, Study, StudyFault};
 use crate::units::format_duration_ns;
@@ -6,12 +6,13 @@ use measure::clock::SECOND_NS;
 use measure::number::about_duration;
 use target_spec::fault::Length;
 
-/// Time from the start of a node until the others see it up, s. Restarts of nodes of 512 MiB on two
-/// shared CPUs took 40 and 52 s.
+/// Time from the start of a node until the other nodes see it as up, in seconds. Restarts of nodes
+/// of 512 MiB on two shared CPUs took 40 and 52 s.
 const RESTART_S: f64 = 60.0;
-/// Time that must be observed after a recovery, s. The load must be normal for half a minute.
+/// Time that a window must include after a recovery, in seconds. It is the half minute for which
+/// the load must be normal.
 const SEEN_S: f64 = analysis::recovery::HOLD_S;
-/// Multiple of which the proposed window lengths are, s.
+/// Proposed window lengths are multiples of this number, in seconds.
 const STEP_S: f64 = 30.0;
 
 /// Returns a sentence for each window that is too short.
@@ -57,15 +58,15 @@ fn too_short(settings: &Settings) -> Option<String> {
     ))
 }
 
-/// Returns true if the recovery from a fault should be observed. Exceptions are tasks, which end by
-/// themselves, and repeating faults.
+/// Returns true if the recovery from a fault should be observed. This is false for tasks, which end
+/// by themselves, and for repeating faults.
 fn is_watched(fault: &StudyFault, all: &[StudyFault]) -> bool {
     let is_repeated = all.iter().filter(|other| other.item == fault.item).count() > 1;
     matches!(fault.kind.length, Length::Stated | Length::Moment) && !is_repeated
 }
 
-/// Returns the time at which a fault is healed, s after the start of the window. A momentary fault
-/// is healed immediately.
+/// Returns the time at which a fault is healed, in seconds after the start of the window. A
+/// momentary fault is healed immediately.
 fn end_s(fault: &StudyFault) -> f64 {
     match fault.kind.length {
         Length::Moment => seconds(fault.at_ns),
@@ -101,8 +102,8 @@ mod tests {
         super::warnings(&study)
     }
 
-    /// For a user's window, the report showed "not back to normal within 34.9 s", although the node
-    /// was up again only after the end of the window.
+    /// In a user's run, the report showed "not back to normal within 34.9 s", although the node was
+    /// up again only after the end of the window.
     #[test]
     fn a_window_too_short_for_a_restart_names_a_sufficient_one() {
         let kill = "{kind: node-kill, where: {node: 2}, at: 20s, for: 20s}";
@@ -121,7 +122,7 @@ mod tests {
         let pause = "{kind: node-pause, where: {node: 2}, at: 20s, for: 20s}";
         assert_eq!(warnings_for(pause, "70s"), Vec::<String>::new());
         assert_eq!(warnings_for(pause, "69s").len(), 1);
-        // A fault that heals immediately counts from its start.
+        // For a fault that heals immediately, the time counts from the start of the fault.
         let restart = "{kind: node-restart, where: {node: 2}, at: 20s}";
         assert_eq!(warnings_for(restart, "110s"), Vec::<String>::new());
         assert_eq!(warnings_for(restart, "109s").len(), 1);

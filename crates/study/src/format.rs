@@ -16,18 +16,18 @@ pub use sections::{
     outside_phases,
 };
 
-/// Returns all rows.
+/// Returns all rows of the table.
 pub fn fields() -> impl Iterator<Item = &'static Field> {
     fields::FIELDS.into_iter().flatten()
 }
 
-/// Returns the row for a path.
+/// Returns the row for a path. `None` if the table has no such path.
 pub fn field(path: &str) -> Option<&'static Field> {
     fields().find(|field| field.path == path)
 }
 
-/// Returns the rows directly below a path with the last part of their paths. The empty path means
-/// the top level.
+/// Returns the rows directly below a path. Each row comes with the last part of its path. The empty
+/// path means the top level.
 pub fn children(path: &str) -> impl Iterator<Item = (&'static str, &'static Field)> {
     fields().filter_map(move |field| {
         let rest = if path.is_empty() {

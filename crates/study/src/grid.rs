@@ -1,10 +1,10 @@
-//! `procedure.grid` declares axes, which are expanded into existing keys: a sweep over threads or
-//! rates, and a matrix with one axis for each of the others.
+//! `procedure.grid` declares axes, which cassay expands into existing keys. The axis of threads or
+//! rates becomes a sweep. Each other axis becomes an axis of a matrix.
 //!
 //! The grid is expanded before other code examines the study, and in its written form. So every
 //! value is checked at its place in the grid, by the rules of the key that it sets. Later steps
-//! need no code for grids. Levels are named after their values. The axes of the grid are combined
-//! with a matrix or variants of the study.
+//! need no code for grids. The names of levels are made from their values. The axes of the grid are
+//! combined with a matrix or variants of the study.
 
 use crate::units;
 use yaml::{Diagnostics, Entry, Node, Place, Raw, did_you_mean};
@@ -12,10 +12,10 @@ use yaml::{Diagnostics, Entry, Node, Place, Raw, did_you_mean};
 /// Path of the grid.
 pub const PATH: &str = "procedure.grid";
 
-/// An axis of a grid, other than the load, and the key that its values set.
+/// An axis of a grid, other than the axis of the load, and the key that its values set.
 struct Axis {
     name: &'static str,
-    /// `None` if the key depends on the workload.
+    /// Key that the values set. `None` if the key depends on the workload.
     sets: Option<&'static str>,
 }
 
@@ -38,18 +38,19 @@ const fn axis(name: &'static str, sets: &'static str) -> Axis {
     }
 }
 
-/// The axes whose values become the points of every combination.
+/// Names of the axes whose values become the points of every combination.
 const LOADS: [&str; 2] = ["threads", "rate"];
 
-/// Parameters for the size of the columns of a row: workload, name of the parameter, and default
-/// number of columns that share the bytes.
+/// Parameters that set the size of the columns of a row. Each entry has the workload, the name of
+/// the parameter, and the default number of columns that share the bytes.
 const PAYLOADS: [(&str, &str, Option<u64>); 2] = [
     ("kv", "value_size", None),
     ("standard1", "column_size", Some(5)),
 ];
 
 /// Replaces the grid of a study by the keys that it represents. Wrong parts are reported and
-/// omitted. If the command line replaces the target, axes for the target of the study are omitted.
+/// omitted. If the command line replaces the target, axes that set the study's own target are
+/// omitted.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     let Some(grid) = base.find(PATH).cloned() else {
         return;
@@ -112,7 +113,7 @@ fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
     }
 }
 
-/// Returns true if an axis sets local nodes and the study has none, because merging it would add
+/// Returns true if an axis sets local nodes but the study has none. Merging such an axis would add
 /// another target.
 fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     const LOCAL: &str = "target.local";
@@ -160,8 +161,8 @@ fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics
     })
 }
 
-/// Returns the name of a value, which is its text with `-` instead of characters that names do not
-/// allow.
+/// Returns the name of a value. It is the text of the value, with `-` instead of characters that
+/// names do not allow.
 fn level_name(value: &Node) -> Option<String> {
     let text = value.text()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -169,7 +170,7 @@ fn level_name(value: &Node) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Returns the partial study of a value.
+/// Returns the partial study for a value of an axis.
 fn sets(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Option<Node> {
     let known = AXES.iter().find(|known| known.name == axis.key)?;
     match known.sets {
@@ -178,7 +179,8 @@ fn sets(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Optio
     }
 }
 
-/// Returns the partial study that sets the size of a row, in bytes, by a parameter of the workload.
+/// Returns the partial study that sets the size of a row, in bytes. It does so by a parameter of
+/// the workload.
 fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Option<Node> {
     let workload = base.find("workload.use").and_then(Node::text).unwrap_or("");
     let known = PAYLOADS.iter().find(|(name, ..)| *name == workload);
@@ -199,7 +201,7 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
         (None, _) => 1,
         (Some(default), None) => *default,
         (Some(_), Some(Ok(number))) => number.max(1),
-        // The workload refuses it.
+        // The workload refuses the number of columns.
         (Some(_), Some(Err(_))) => return None,
     };
     let bytes = match units::parse_bytes(value.text().unwrap_or_default()) {
@@ -271,10 +273,10 @@ pub fn beside(
         out.add(&grid.place, message, Some(hint));
         return;
     }
-    // The check of the study refuses both together.
+    // The check of the study refuses variants together with a matrix.
     let has_matrix = base.find("matrix").is_some();
     if let Some(variants) = entry_of(base, "variants").filter(|_| !has_matrix) {
-        // The existing variants become an axis, which comes before those of the grid.
+        // The existing variants become an axis that comes before the axes of the grid.
         let sides = variants.value.clone();
         let place = variants.place.clone();
         let raw = Raw::Map(vec![entry("variant", &place, sides)]);
@@ -305,7 +307,7 @@ pub fn beside(
     }
 }
 
-/// Returns the entry of a key.
+/// Returns the entry of a key. `None` if the node has no such key.
 pub fn entry_of<'n>(base: &'n mut Node, key: &str) -> Option<&'n mut Entry> {
     match &mut base.raw {
         Raw::Map(entries) => entries.iter_mut().find(|entry| entry.key == key),
@@ -408,7 +410,7 @@ mod tests {
         ))
         .unwrap();
         assert_eq!(matrix.variants.len(), 4);
-        // Threads without another axis are a sweep.
+        // Threads without another axis become a sweep.
         let alone = study(&format!("{LOCAL}procedure: {{grid: {{threads: [1, 2]}}}}")).unwrap();
         assert_eq!((alone.variants.len(), alone.axes.len()), (1, 0));
     }

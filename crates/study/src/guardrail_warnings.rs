@@ -1,4 +1,4 @@
-//! Warns of guardrails of `cassandra.yaml` that apply to no client.
+//! Warns of guardrails of `cassandra.yaml` that do not apply to any client.
 
 use crate::settings::Study;
 use std::collections::BTreeSet;

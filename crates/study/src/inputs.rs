@@ -1,5 +1,5 @@
-//! The files that the workloads of a study name. Each file is read once and kept with the run. So
-//! the run can be resumed and shown without the files.
+//! The files that the workloads of a study name. Each file is read once and kept with the run, so
+//! that the run can be resumed and shown without the original files.
 
 use crate::settings::{Folder, Overrides, RecordedTraffic, Recordings};
 use foreign::FileKind;
@@ -17,7 +17,8 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Creates the inputs of a study. They are the recorded files, then those in its folder.
+    /// Creates the inputs of a study: the recorded files, and then the files in the folder of the
+    /// study.
     pub fn new(overrides: &'a Overrides) -> Inputs<'a> {
         Inputs {
             folder: overrides.files.as_ref(),
@@ -48,9 +49,9 @@ impl<'a> Inputs<'a> {
         self.recordings.borrow().clone()
     }
 
-    /// Returns recorded traffic. The error is a sentence with a remedy. The traffic is too large to
-    /// be kept with a run, so the run keeps its digest. Traffic that has changed since then is
-    /// refused.
+    /// Returns recorded traffic. The error is a sentence with a remedy. Recorded traffic is too
+    /// large to be kept with a run, so the run keeps a digest of it. cassay refuses traffic that
+    /// has changed since then.
     pub fn recording(&self, asked: &RecordedTraffic) -> Result<Arc<Recording>, String> {
         let known = self.read.borrow().get(&asked.name()).cloned();
         if let Some(known) = known.and_then(|digest| self.recordings.borrow().get(&digest).cloned())
@@ -109,7 +110,7 @@ impl<'a> Inputs<'a> {
         Ok(text)
     }
 
-    /// Returns the text of a recorded file only.
+    /// Returns the text of a file, if the file was recorded with the run.
     pub fn recorded_text(&self, name: &str) -> Option<String> {
         self.read.borrow().get(name).cloned()
     }
@@ -125,13 +126,13 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Returns all texts that were read, with the given names of their files.
+    /// Returns all texts that were read, by the names that the study gives to their files.
     pub fn into_read(self) -> BTreeMap<String, String> {
         self.read.into_inner()
     }
 }
 
-/// Masks the password in a line whose key names a password: `cassandra.password=secret`.
+/// Masks the password in a line whose key names a password, such as `cassandra.password=secret`.
 fn without(line: &str, password: &str) -> String {
     let trimmed = line.trim_start();
     let end = trimmed.find(|c: char| c == '=' || c == ':' || c.is_whitespace());
@@ -148,8 +149,8 @@ fn without(line: &str, password: &str) -> String {
 /// file must already exist. The error is a sentence with a remedy.
 ///
 /// # Errors
-/// The study has no folder to read from, the name leads outside the folder, or the file does not
-/// exist in a folder that is not open.
+/// The study has no folder from which to read, the name leads outside the folder, or the file does
+/// not exist in a folder that is not open.
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
         return Err(format!(
@@ -159,7 +160,7 @@ pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     locate(folder, name)
 }
 
-/// Checks only by the name that a file is inside the folder of a study.
+/// Checks by the name alone that a file is inside the folder of a study.
 ///
 /// # Errors
 /// A sentence that names the folder, if the name leads outside of it.
@@ -194,7 +195,7 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
     if folder.open {
         return Ok(path);
     }
-    // A link could also lead outside the folder.
+    // Links are checked too, because a link could lead outside the folder.
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let (real, base) = (path.canonicalize(), folder.path.canonicalize());
     if real.map_err(failed)?.starts_with(base.map_err(failed)?) {

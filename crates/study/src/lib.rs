@@ -1,6 +1,6 @@
 //! The only crate that knows the format of a study: syntax, resolving, planning.
 //!
-//! It parses a text to a [`yaml::Node`], [`merge`]s it, [`check`]s it against the table in
+//! The crate parses a text to a [`yaml::Node`], [`merge`]s it, [`check`]s it against the table in
 //! [`format`], and converts it to [`settings`] and a [`plan`], which `engine` runs. Parsing reads
 //! only the text. All checks are done, and all mistakes are reported together, before the first
 //! process starts.

@@ -1,10 +1,10 @@
 //! Reads the files in `target.local.machines`, and replaces the names of the files by the machines
 //! in them. So every rule handles only machines. Such a file may also name the machines of clients,
-//! unless the study does.
+//! if the study does not.
 //!
-//! A file is as trusted as its name. A file that the study names is in the folder of the study. A
-//! file that the command line names is relative to the current folder. Its text is kept with the
-//! run, so that the run can be resumed without it.
+//! A file is trusted if its name is trusted. A file that the study names is in the folder of the
+//! study. The path of a file that the command line names is relative to the current folder. The
+//! text of the file is kept with the run, so that the run can be resumed without the file.
 
 use crate::inputs::Inputs;
 use crate::merge::{merge, nested};
@@ -12,7 +12,7 @@ use crate::rules::harmless::is_own_word;
 use crate::settings::Overrides;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 
-/// Path of the machines.
+/// Path of the machines of a local target.
 pub const PATH: &str = "target.local.machines";
 
 /// Path of the number of hosts.
@@ -25,8 +25,8 @@ const CLIENTS: &str = "client.machines";
 const MACHINES_KEY: &str = "machines";
 const CLIENTS_KEY: &str = "clients";
 
-/// Replaces names of files by the machines in them. If the study has no number of hosts, it becomes
-/// the number of machines. Wrong parts are reported and omitted.
+/// Replaces names of files by the machines in them. If the study does not state the number of
+/// hosts, the number of machines is used. Reports and omits wrong parts.
 pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let Some(asked) = node.find(PATH).cloned() else {
         return;
@@ -72,7 +72,7 @@ fn list(root: &Node, key: &str) -> Vec<Node> {
     }
 }
 
-/// Reads and parses a file. Reports mistakes in it, and then returns `None`.
+/// Reads and parses a file. If the file has mistakes, reports them and returns `None`.
 fn read_file(
     name: &str,
     item: &Node,
@@ -97,7 +97,7 @@ fn read_file(
     parse(name, &text, out)
 }
 
-/// Parses a text that messages call `name`. `None` if it is not a file of machines.
+/// Parses a text that messages call `name`. `None` if the text is not a file of machines.
 fn parse(name: &str, text: &str, out: &mut Diagnostics) -> Option<Node> {
     let source = match out.sources.iter().position(|one| one.name == name && one.text == text) {
         Some(known) => known,

@@ -5,7 +5,7 @@ use crate::settings::Overrides;
 use target_spec::RemoteHost;
 use yaml::Diagnostics;
 
-/// Returns the machines of a file that the command line names. `text` is its content.
+/// Returns the machines of a file that the command line names. `text` is the content of the file.
 ///
 /// # Errors
 /// All mistakes in the file.

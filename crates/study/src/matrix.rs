@@ -12,14 +12,14 @@ use yaml::{Diagnostics, Node};
 /// trial, one block takes more than an hour.
 pub const VARIANTS_MAX: usize = 64;
 
-/// A side before it is resolved.
+/// A side of the comparison before it is resolved.
 #[derive(Debug, Default)]
 pub struct Side<'n> {
-    /// Its name. Empty if the study has only one side.
+    /// Name of the side. Empty if the study has only one side.
     pub name: VariantName,
-    /// Partial studies that are merged into the study, in order.
+    /// Partial studies that are merged into the study, in this order.
     pub overs: Vec<&'n Node>,
-    /// For a matrix, the index of its value on each axis; otherwise empty.
+    /// For a matrix, the index of the side's value on each axis. Otherwise empty.
     pub cell: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         return variants.iter().map(side).collect();
     }
     let axes = entries(base.find("matrix"));
-    // The check refuses an axis without values. The other axes are still processed.
+    // The check refuses an axis without values. Here, the other axes are still processed.
     let axes: Vec<_> = axes.iter().filter(|axis| !entries(Some(&axis.value)).is_empty()).collect();
     if axes.is_empty() {
         return vec![Side::default()];
@@ -75,7 +75,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         let message = format!("the matrix has {count} combinations; the maximum is {VARIANTS_MAX}");
         let hint = "remove an axis, or split the study into two".to_owned();
         out.add(place, message, Some(hint));
-        // Each value is still checked once.
+        // The combinations are not checked, but each value is still checked once.
         let values = axes.iter().flat_map(|axis| entries(Some(&axis.value)));
         let side = |value: &'n yaml::Entry| Side {
             name: value.key.as_str().into(),
@@ -89,7 +89,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     sides
 }
 
-/// Returns every combination. The last axis varies fastest.
+/// Returns every combination of values. The last axis varies fastest.
 fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
     let mut sides = vec![Side::default()];
     for axis in axes {
@@ -113,7 +113,7 @@ fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
     sides
 }
 
-/// Checks that each combination's name is a valid folder name, and unique.
+/// Checks that the name of each combination is a valid folder name, and that the names are unique.
 fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
     let place = &base.nearest("matrix").place;
     let mut seen = BTreeSet::new();
@@ -136,7 +136,8 @@ fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
 }
 
 /// Reports two axes (or settings) that set the same key. Also reports two axes if one removes a key
-/// that the other sets. One of the two would have no effect, and the report would not show that.
+/// that the other sets. In both cases one axis would have no effect, and the results would not show
+/// that.
 pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
     let mut earlier: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for axis in axes {
@@ -166,8 +167,8 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
     }
 }
 
-/// Returns a path of `mine` that removes a path of `theirs` when it is merged over it, with that
-/// path.
+/// Returns a path of `mine` that removes a path of `theirs` when it is merged over it. Also returns
+/// the removed path.
 fn removes<'p>(
     mine: &'p BTreeSet<String>,
     theirs: &'p BTreeSet<String>,
@@ -190,7 +191,8 @@ fn removes<'p>(
     excluding.next()
 }
 
-/// Returns true if setting one path affects the other: they are equal, or one contains the other.
+/// Returns true if setting one path affects the other. This is the case if they are equal, or if
+/// one contains the other.
 fn clash(a: &str, b: &str) -> bool {
     let inside = |inner: &str, outer: &str| {
         let rest = inner.strip_prefix(outer);

@@ -1,19 +1,20 @@
 //! Merges one tree of nodes into another: variants, scales, `--set`, `--target`.
 //!
 //! Mappings are merged key by key, and other values are replaced. If a tree sets one of several
-//! exclusive keys, the others are removed. So a variant may turn a sweep over threads into a sweep
-//! over rates. A variant, an axis of a matrix or one of its values is omitted if it is set to
-//! `none`. So a scale can run fewer of them.
+//! exclusive keys, the other keys are removed. So a variant may turn a sweep over threads into a
+//! sweep over rates. A variant, an axis of a matrix or a value of an axis is omitted if it is set
+//! to `none`. So a scale can run fewer of them.
 
 use crate::format::sections;
 use yaml::Place;
 use yaml::{Entry, Node, Raw};
 
-/// Merges `over` into `base`. `path` is the position of both, empty for the whole study.
+/// Merges `over` into `base`. `path` is the path of both nodes in the study. It is empty for the
+/// whole study.
 pub fn merge(base: &mut Node, over: &Node, path: &str) {
     let path = sections::outside_phases(path);
     let (Raw::Map(base_entries), Raw::Map(over_entries)) = (&mut base.raw, &over.raw) else {
-        // `verify:` without content changes nothing.
+        // A key without content, such as `verify:`, changes nothing.
         if !matches!(over.raw, Raw::Null) || !matches!(base.raw, Raw::Map(_)) {
             *base = over.clone();
         }
@@ -42,8 +43,8 @@ pub fn merge(base: &mut Node, over: &Node, path: &str) {
     }
 }
 
-/// Returns true if the path of a scale's `none` is that of a variant, an axis, or a value of an
-/// axis.
+/// Returns true if a scale sets a variant, an axis, or a value of an axis to `none`, so that it is
+/// omitted.
 fn is_left_out(path: &str, value: &Node) -> bool {
     let depth = path.split('.').count();
     let may_be = match path.split('.').next() {
@@ -64,7 +65,7 @@ fn remove_excluded(entries: &mut Vec<Entry>, path: &str, key: &str) {
 
 /// Returns the mapping that a dotted key with a value represents.
 pub fn nested(dotted: &str, place: &Place, value: Node) -> Node {
-    // Each part has its own place if the key is in the text literally, without quotes.
+    // Each part has its own place if the text contains the key literally, without quotes.
     let exact = place.span.len() == dotted.len();
     let mut end = dotted.len();
     let mut node = value;
@@ -109,7 +110,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Returns the tree in one line, for comparison.
+    /// Formats the tree on one line, for comparison.
     fn flat(node: &Node) -> String {
         match &node.raw {
             Raw::Null => "~".into(),
@@ -144,7 +145,8 @@ mod tests {
                 "{matrix: {size: {large: none}, heap: none}}",
                 "matrix={size={small={a={1}}}}",
             ),
-            // A missing entry is not omitted, since the check of values refuses it.
+            // The entry `c` does not exist in the study, so it is not omitted. The check of values
+            // then refuses `none`.
             (
                 "{variants: {a: {}, b: {}}}",
                 "{variants: {b: none, c: none}}",

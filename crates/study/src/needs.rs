@@ -1,10 +1,10 @@
 //! Lists the capabilities that a study needs of its targets. The engine detects missing
 //! capabilities before it starts the run.
 //!
-//! A capability that the question requires must exist, or the study is refused. Examples are
+//! A capability that the question requires must exist, or cassay refuses the study. Examples are
 //! another isolation, a volume to fill, and a snapshot to restore. A capability that only adds
-//! detail, or makes the hosts more like machines, is a wish. The run continues without it, and its
-//! notes report this.
+//! detail, or makes the hosts more like machines, is a wish. Without it, the run continues, and its
+//! notes report the missing capability.
 
 use crate::settings::{Data, Load, PageCache, Probes, Reset, RestoreMethod, Settings, Settle};
 use crate::units;
@@ -13,20 +13,21 @@ use target_spec::{Capability, DiskSpec, HostsSpec, Isolation, Target};
 /// A capability that a setting requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// Required capability.
+    /// The capability that is required.
     pub capability: Capability,
-    /// Reason, which is a key of the study, with its value if that adds information.
+    /// Reason for the need: a key of the study, with its value if the value adds information.
     pub why: String,
-    /// States whether the run can continue without it.
+    /// States whether the run can continue without the capability.
     pub strength: Strength,
 }
 
 /// States whether a run can continue without a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
-    /// The study cannot run without it.
+    /// The study cannot run without the capability.
     Must,
-    /// The study cannot run without it if hosts are isolated. Loopback addresses do not need it.
+    /// With isolated hosts, the study cannot run without the capability. Loopback addresses do not
+    /// need it.
     MustIfApart,
     /// The run continues, and its notes report the missing capability.
     Wish,
@@ -76,7 +77,7 @@ fn must(capability: Capability, why: String, needs: &mut Vec<Need>) {
     });
 }
 
-/// Returns the keys of the limits of a disk. `None` if it has no limit.
+/// Returns the keys of the limits of a disk. `None` if the disk has no limit.
 fn disk_words(disk: &DiskSpec) -> Option<String> {
     let limits = disk.each().into_iter().filter_map(|(name, value)| Some((name, value?)));
     let words: Vec<String> = limits
@@ -126,9 +127,10 @@ fn add_host_needs(hosts: &HostsSpec, needs: &mut Vec<Need>) {
         ),
     ];
     // Loopback is a choice, so a study that chooses it does not request the missing capabilities.
-    // The rules report limits together with loopback as a mistake.
+    // If a study sets limits together with loopback, the rules report a mistake.
     let (own, each) = match hosts.isolation {
-        // The machines report their capabilities when they are reached.
+        // For machines this is a wish, because they report their capabilities only when they are
+        // reached.
         _ if hosts.are_machines() => (Strength::Wish, Strength::Must),
         Isolation::Hosts => (Strength::Must, Strength::Must),
         Isolation::Auto => (Strength::Wish, Strength::MustIfApart),
@@ -193,7 +195,8 @@ fn add_probe_needs(probes: &Probes, needs: &mut Vec<Need>) {
         "hosts" => Some(Capability::HostMetrics),
         "processes" => Some(Capability::ProcessStatistics),
         "jvm" => Some(Capability::JvmMetrics),
-        // Virtual tables show most of this information on any target.
+        // The probe `cassandra` needs no capability, because virtual tables show most of its
+        // information on any target.
         "gc_log" => Some(Capability::GcLog),
         _ => None,
     };

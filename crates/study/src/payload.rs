@@ -2,7 +2,7 @@
 //! exact, because they are built as a worker builds them. Answers are estimated from the size of
 //! rows.
 //!
-//! It ignores headers of TCP, IP and Ethernet, and compression.
+//! The estimate ignores compression and the headers of TCP, IP and Ethernet.
 
 use crate::compile_workload::Work;
 use cql::request::QueryParams;
@@ -10,32 +10,33 @@ use cql::template::{BatchTemplate, Template};
 use std::collections::BTreeMap;
 use workload::{Generator, Program, Stage, Statement};
 
-/// Number of operations for which requests are built, which is the number that identifies a
-/// program.
+/// Number of operations for which requests are built. The identity of a program covers the same
+/// number of operations.
 const OPERATIONS: u64 = 1_000;
-/// Limit of request bytes. Beyond it, the estimate uses fewer operations, since rows may be large,
-/// and a plan should take a second.
+/// Limit of request bytes. Since rows may be large, and a plan should take only a second, the
+/// estimate stops at this limit and uses fewer operations.
 const BYTES_MAX: u64 = 8 << 20;
-/// Length of the id of a prepared statement, which is an MD5.
+/// A placeholder for the id of a prepared statement. An id is an MD5, so it has 16 bytes.
 const STATEMENT_ID: [u8; 16] = [0; 16];
-/// Bytes of a RESULT without rows: its header and its kind.
+/// Bytes of a RESULT without rows: the header of the frame and the kind of the result.
 const VOID_BYTES: f64 = 9.0 + 4.0;
-/// Bytes of a RESULT with rows, in addition to the rows: header and kind, flags, number of columns
-/// and of rows.
+/// Bytes of a RESULT with rows, in addition to the rows: header and kind, flags, and the numbers of
+/// columns and of rows.
 const ROWS_BYTES: f64 = 9.0 + 4.0 + 12.0;
 
-/// Average size of an operation on the wire, bytes.
+/// Average size of an operation on the wire, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Payload {
-    /// Bytes of its requests.
+    /// Bytes of the requests of an operation.
     pub request_bytes: f64,
-    /// Bytes of the answers to its requests.
+    /// Bytes of the answers to the requests.
     pub answer_bytes: f64,
 }
 
 impl Payload {
-    /// Returns the payload of a variant's measured operations. `rows` maps the name of a kind to
-    /// the number of rows that one of its operations reads. A missing kind reads one row.
+    /// Returns the payload of a variant's measured operations. `rows` contains, by the name of a
+    /// kind, the number of rows that an operation of this kind reads. A kind that is missing in
+    /// `rows` reads one row.
     pub fn for_work(work: &Work, rows: &BTreeMap<String, f64>) -> Payload {
         let step = work.step.as_ref();
         let stage = step.map_or(Stage::Main, |step| step.stage);
@@ -71,7 +72,7 @@ impl Payload {
     }
 }
 
-/// Templates with which a statement is sent.
+/// Templates of the frames that send a statement.
 struct Frames {
     alone: Template,
     batch: Option<BatchTemplate>,
@@ -90,7 +91,8 @@ impl Frames {
         let alone = if statement.prepared {
             Template::execute(&STATEMENT_ID, values, &params)
         } else {
-            // A text that cannot be parsed is never sent, so the estimate counts no bytes for it.
+            // The worker never sends a text that cannot be parsed, so the estimate counts no bytes
+            // for it.
             Template::query(&statement.cql, values, &params)
                 .unwrap_or_else(|_| Template::execute(&STATEMENT_ID, values, &params))
         };
@@ -99,7 +101,7 @@ impl Frames {
     }
 }
 
-/// Returns the request bytes of the statement that the operation has reached.
+/// Returns the request bytes of the statement that the generator's current operation has reached.
 fn request_bytes(generator: &mut Generator, frames: &[Frames], statement: u16) -> f64 {
     let entries = generator.entries();
     let mut out = Vec::new();

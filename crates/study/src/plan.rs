@@ -1,9 +1,9 @@
 //! Expands a study into every trial with its phases, in the order in which they run.
 //!
-//! A plan is a pure function of the study: the same file, command line and seed give the same plan.
-//! An interrupted run can therefore be resumed. The plan derives the state at the start of a trial
-//! from the earlier trials (the target runs, the data is loaded). A run uses the actual state
-//! instead, with the same two functions, since a procedure may end early.
+//! A plan is a pure function of the study: the same file, command line and seed always result in
+//! the same plan. An interrupted run can therefore be resumed. The plan derives the state at the
+//! start of a trial from the earlier trials (the target runs, the data is loaded). A run uses the
+//! actual state instead, since a procedure may end early. Both use the same two functions.
 
 mod accord;
 mod error;
@@ -40,8 +40,8 @@ pub use error::PlanError;
 pub use phase::{Offer, OfferLength, Phase, PhaseKind, PhaseWork};
 pub use phase_descriptions::target_words;
 
-/// Distance between the operation numbers of two cells. At 10 M operations a second, it lasts for
-/// 30 hours.
+/// Distance between the operation numbers of two cells. At 10 M operations a second, a cell can run
+/// for 30 hours before it reaches the numbers of the next cell.
 const OPERATIONS_PER_CELL: u64 = 1 << 40;
 
 /// A study, expanded into trials.
@@ -53,24 +53,24 @@ pub struct Plan {
     pub works: Vec<Work>,
     /// Expected cost of the run.
     pub estimate: Estimate,
-    /// Predicted problems, with a sentence for each. They are only advice.
+    /// Predicted problems, with a sentence for each. These are only advice.
     pub warnings: Vec<String>,
 }
 
-/// State of the rows at the start of a trial.
+/// What is known about the rows at the start of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsBefore {
-    /// True if the rows that it reads are declared to exist, which means that the study loads or
-    /// keeps them. For the command of another tool, true if an earlier step writes rows, or if this
-    /// step only reads.
+    /// True if the rows that the trial reads are declared to exist, which means that the study
+    /// loads or keeps them. For the command of another tool, true if an earlier step writes rows,
+    /// or if this step only reads.
     pub are_said: bool,
-    /// True if no step of the run has written the rows. Either the study declares that they exist,
-    /// or none of the earlier steps of another tool's commands only writes.
+    /// True if no step of the run has written the rows. Either the study declares that the rows
+    /// exist, or no earlier step of another tool's commands only writes.
     pub are_strange: bool,
 }
 
 impl Plan {
-    /// Returns the work of a variant. The index must be one of the planned study.
+    /// Returns the work of a variant. The index must be that of a variant of the planned study.
     pub fn work(&self, variant: VariantIndex) -> &Work {
         &self.works[variant.0]
     }
@@ -95,50 +95,50 @@ impl Plan {
     }
 }
 
-/// Returns true if a step of an import only writes to a keyspace, which means that it fills the
-/// tables.
+/// Returns true if a step of an import only writes to a keyspace. Such a step fills the tables.
 fn fills(work: &Work, keyspace: &str) -> bool {
     let stage = work.step.as_ref().map(|step| step.stage);
     let program = &work.program;
     program.keyspace() == keyspace && stage.is_some_and(|stage| program.only_writes(stage))
 }
 
-/// A configuration that runs once. In a plan its point may be missing.
+/// A configuration that runs once. In a plan, the point of a trial may be missing.
 #[derive(Clone, Debug)]
 pub struct Trial<P = Point> {
-    /// Number, from 0.
+    /// Index of the trial, from 0.
     pub index: usize,
-    /// Folder name: `00-writes-threads-4`.
+    /// Name of the trial's folder: `00-writes-threads-4`.
     pub slug: String,
-    /// Index of the variant in the study.
+    /// Index of the trial's variant in the study.
     pub variant: VariantIndex,
-    /// Position on the axis.
+    /// Position of the trial on the axis.
     pub point: P,
-    /// Purpose of the measurement. In a plan, it is unknown if the point is unknown.
+    /// Purpose of the measurement. In a plan, the role is unknown if the point is unknown.
     pub role: Role,
     /// True if the trial always runs. Otherwise the procedure may end before it.
     pub certain: bool,
-    /// Index of the block.
+    /// Index of the trial's block.
     pub block: BlockIndex,
-    /// Number of its first operation. Variants at the same point and block share it, so that they
-    /// get the same operations. It differs between points, so that the keys of one point do not
-    /// warm caches for another.
+    /// Number of the trial's first operation. Variants at the same point and block share this
+    /// number, so that they get the same operations. The number differs between points, so that the
+    /// keys of one point do not warm caches for another.
     pub first_operation: u64,
-    /// Phases in order.
+    /// Phases of the trial, in order.
     pub phases: Vec<Phase>,
 }
 
-/// A planned trial. Its point is set if the procedure determines it before the first measurement.
+/// A planned trial. Its point is set if the procedure determines the point before the first
+/// measurement.
 pub type Turn = Trial<Option<Point>>;
 
 impl<P> Trial<P> {
-    /// Returns its expected length, seconds.
+    /// Returns the expected length of the trial, in seconds.
     pub fn seconds(&self) -> f64 {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
 
-    /// Returns the expected length of one of its phases, seconds. It is 0 if the trial does not
-    /// have the phase.
+    /// Returns the expected length of one phase of the trial, in seconds. Returns 0 if the trial
+    /// does not have the phase.
     pub fn seconds_of(&self, kind: PhaseKind) -> f64 {
         let phase = self.phases.iter().find(|phase| phase.kind == kind);
         phase.map_or(0.0, |phase| phase.seconds)
@@ -147,7 +147,7 @@ impl<P> Trial<P> {
 
 impl Turn {
     /// Returns the trial at the point and for the role of `ask`. The role determines the length of
-    /// its window.
+    /// the trial's window.
     pub fn trial_for(&self, ask: Ask, settings: &Settings) -> Trial {
         let Ask { point, role } = ask;
         let mut turn = self.clone();
@@ -180,8 +180,8 @@ impl Turn {
 }
 
 impl<P> Trial<P> {
-    /// Returns the settings of the trial, which are those of its variant, except for the length of
-    /// the window in some cases.
+    /// Returns the settings of the trial. These are the settings of its variant, but the length of
+    /// the window may differ.
     pub fn settings<'s>(&self, of_variant: &'s Settings) -> Cow<'s, Settings> {
         let measure_ns = of_variant.window_ns(self.role);
         if measure_ns == of_variant.window.measure_ns {
@@ -196,8 +196,8 @@ impl<P> Trial<P> {
 /// Plans a study.
 ///
 /// # Errors
-/// A workload that was accepted by resolving does not compile with the study's seed, or has
-/// statements that require trust.
+/// A workload that resolving has accepted does not compile with the study's seed, or has statements
+/// that require trust.
 pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
     let compile = |variant: &Variant| {
@@ -233,7 +233,8 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
 fn turns(study: &Study, works: &[Work], outlooks: &[ProcedureEstimate]) -> Vec<Turn> {
     let order = order(study, outlooks);
     let cells_per_block = outlooks.iter().map(|outlook| outlook.turns_max).max();
-    // Planned trials keep their numbers when blocks are added.
+    // The number of digits depends only on the planned trials, so that their names stay the same
+    // when blocks are added.
     let planned = order.iter().filter(|cell| cell.block.0 < study.repeat.blocks);
     let digits = planned.count().saturating_sub(1).to_string().len().max(2);
     let mut stage = PlannedState::default();
@@ -373,15 +374,15 @@ impl<'a> PlannedState<'a> {
         if data.reset == Reset::Snapshot {
             self.add(PhaseKind::Restore, settings, restore_words(settings));
         } else if restarts || !is_loaded {
-            // This is before every trial, since the writes of the previous trial also cause
-            // compactions.
+            // The data settles before every trial, since the writes of the previous trial also
+            // cause compactions.
             self.settle(settings);
         }
     }
 
     fn settle(&mut self, settings: &Settings) {
         if settings.data.settle != Settle::None {
-            // A flush needs agents.
+            // Only agents can flush, so an attached cluster without an agent only waits.
             let what = match &settings.target {
                 Target::Attach(spec) if spec.jolokia.is_none() => "wait for compactions",
                 _ => "flush, and wait for compactions",

@@ -8,7 +8,7 @@ use crate::settings::{Figure, PublishedFile, Ratio, Variant};
 use analysis::{VariantName, autocorrelation};
 use yaml::{Diagnostics, Limits, Node, SourceText};
 
-/// Metrics that a ratio may refer to.
+/// Metrics to which a ratio may refer.
 const METRICS: [&str; 6] = [
     "ops_per_s",
     "latency_ms.mean",
@@ -19,9 +19,9 @@ const METRICS: [&str; 6] = [
 ];
 
 impl PublishedFile {
-    /// Returns the file that the key `published` of a study with these variants names, and its
-    /// content. Reports mistakes at the key. `is_whole` is true for the study without a scale. A
-    /// scale may omit variants that the file mentions.
+    /// Returns the file that the key `published` of a study with these variants names, and the
+    /// content of the file. Reports mistakes at the key. `is_whole` is true for the study without a
+    /// scale. A scale may omit variants that the file mentions.
     pub(crate) fn for_study(
         root: &Node,
         study: &Tree,
@@ -40,8 +40,8 @@ impl PublishedFile {
         }
     }
 
-    /// Reads the file `name` in the folder of a study that has these variants. With `None` it may
-    /// name any variant.
+    /// Reads the file `name` in the folder of a study that has these variants. With `None`, the
+    /// file may name any variant.
     ///
     /// # Errors
     /// A sentence, if the file cannot be read, has another form, or names variants that the study
@@ -102,7 +102,7 @@ fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), Strin
 }
 
 impl Ratio {
-    /// Returns true if the ratio is between means over all points, instead of between two points.
+    /// Returns true if the ratio compares means over all points, and not two points.
     pub fn is_over_points(&self) -> bool {
         self.over == "points"
     }
@@ -138,7 +138,7 @@ impl Ratio {
         }
     }
 
-    /// Returns the smallest and the largest published ratio. `None` if there is none.
+    /// Returns the smallest and the largest published ratio. `None` if no ratio was published.
     pub fn range(&self) -> Option<(f64, f64)> {
         match (self.value, self.least, self.most) {
             (Some(value), None, None) => Some((value, value)),
@@ -149,7 +149,7 @@ impl Ratio {
 }
 
 impl Figure {
-    /// Returns the printed mean latency, divided by the mean latency that follows from the printed
+    /// Returns the printed mean latency divided by the mean latency that follows from the printed
     /// throughput by Little's law. `None` if one of the three figures was not printed.
     pub fn contradicts(&self) -> Option<f64> {
         let implied_ms = autocorrelation::little_ms(self.in_flight?, self.ops_per_s?);
@@ -206,8 +206,8 @@ mod tests {
         }
     }
 
-    /// These are two of the cases for which `contradicts` was written. The throughputs imply 35.5
-    /// and 80.8 ms.
+    /// These are two of the cases for which `contradicts` was written. The throughputs imply mean
+    /// latencies of 35.5 and 80.8 ms.
     #[test]
     fn a_latency_that_throughput_does_not_allow_for_is_seen() {
         let figure = |in_flight, ops_per_s, mean_ms| Figure {

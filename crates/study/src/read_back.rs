@@ -1,8 +1,8 @@
 //! Chooses the consistency level for reading rows back after a trial, so that the reads must see
 //! every acknowledged write.
 //!
-//! A read from R of RF copies overlaps the W copies that acknowledged a write if R + W > RF. With
-//! separate counts of copies in several data centres, only levels that count all copies overlap.
+//! A read from R of RF copies overlaps the W copies that acknowledged a write if R + W > RF. If
+//! several data centres have separate numbers of copies, only levels that count all copies overlap.
 
 use crate::settings::{Replication, Settings};
 use cql::Consistency;
@@ -10,22 +10,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::{Program, Stage};
 
-/// Number of operations of a stage that are examined to find its statements. A rarer statement does
-/// not justify a stronger read of every row.
+/// Number of operations of a stage that are examined to find its statements. A statement that is
+/// too rare to be found does not justify a stronger read of every row.
 const LOOKED_AT: u64 = 10_000;
 
 /// Consistency levels of writing and of reading back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Levels {
-    /// Copies of every row.
+    /// Number of copies of every row.
     pub copies: u64,
     /// Weakest level of the writes.
     pub written: Consistency,
-    /// Number of copies that must acknowledge at that level. 0 means that a hint is enough.
+    /// Number of copies that must acknowledge a write at that level. 0 means that a hint is enough.
     pub written_by: u64,
     /// Level of the reads.
     pub read: Consistency,
-    /// Number of copies that must answer at that level.
+    /// Number of copies that must answer a read at that level.
     pub read_from: u64,
 }
 
@@ -41,7 +41,7 @@ impl Levels {
 pub(crate) struct AcknowledgedLevel {
     /// Consistency level of the write.
     pub level: Consistency,
-    /// Number of copies that must have it at that level. 0 means that a hint is enough.
+    /// Number of copies that must have the write at that level. 0 means that a hint is enough.
     pub by: u64,
 }
 
@@ -55,8 +55,8 @@ pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<Ac
     written.min_by_key(|one| one.by)
 }
 
-/// Returns the levels of a trial with these settings. The level of the reads is the one in the
-/// study. Without one, it is the weakest level that must see all acknowledged writes.
+/// Returns the levels of a trial with these settings. The reads use the level in the study. If the
+/// study states no level, they use the weakest level that must see all acknowledged writes.
 pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
     let replication = &settings.keyspace.replication;
     let of = |level| required_answers(level, replication);
@@ -88,7 +88,7 @@ pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
     meets.unwrap_or_else(|| made(Consistency::All))
 }
 
-/// Returns the writing statements that the load and the main stage execute.
+/// Returns the writing statements that the load stage and the main stage execute.
 fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
     let mut found = BTreeSet::new();
     for stage in [Stage::Load, Stage::Main] {
@@ -121,8 +121,8 @@ fn required_answers(level: Consistency, replication: &Replication) -> u64 {
         Consistency::Three => 3,
         Consistency::Quorum | Consistency::Serial => quorum(all),
         Consistency::EachQuorum => datacenters.into_iter().map(quorum).sum(),
-        // This is the quorum of the smallest data centre, since the client's own data centre is
-        // unknown.
+        // The client's own data centre is unknown, so this is the quorum of the smallest data
+        // centre.
         Consistency::LocalQuorum | Consistency::LocalSerial => {
             datacenters.into_iter().min().map_or(0, quorum)
         }

@@ -1,4 +1,4 @@
-//! Generates the reference of the format, `docs/study-file.md`, from its table.
+//! Generates the reference of a study's format, `docs/study-file.md`, from the table of keys.
 
 use crate::check;
 use crate::format::{self, Type};
@@ -161,7 +161,7 @@ fn table(page: &mut String, path: &str) {
             Some(default) => format!("`{default}`"),
         };
         let words = match &field.typ {
-            // The page has a separate table of the kinds, so that the cell remains short.
+            // The cell remains short, because the page has a separate table of the kinds.
             Type::List(Type::Fault(_)) => {
                 "a list, each one of the [kinds of faults](#kinds-of-faults)".to_owned()
             }
@@ -230,7 +230,7 @@ mod tests {
         expect_file!["../../../docs/study-file.md"].assert_eq(&super::markdown());
     }
 
-    /// The page states that it contains every key, but those of `probes` were missing.
+    /// The page states that it contains every key. Once the keys of `probes` were missing.
     #[test]
     fn every_key_is_in_the_page() {
         let page = super::markdown();

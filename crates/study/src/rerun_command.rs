@@ -1,4 +1,4 @@
-//! Writes the command line that repeats the run.
+//! Writes the command line that repeats a run.
 
 use crate::settings::Study;
 use target_spec::SecretSource;
@@ -28,7 +28,7 @@ pub fn rerun(study: &Study, more: &[String]) -> String {
                 option("--secret", &format!("{name}=file:{}", path.display()))
             }
             SecretSource::Env(variable) => option("--secret", &format!("{name}=env:{variable}")),
-            // The secret came with the command itself.
+            // These secrets came with the command itself, so no option names them.
             SecretSource::Named(_) | SecretSource::Held(_) => {}
         }
     }

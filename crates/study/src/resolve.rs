@@ -1,8 +1,9 @@
 //! Converts text and command line to a [`Study`], or reports all mistakes together.
 //! 1. Parse the text.
-//! 2. Merge the scale, `--target`, `--set` and `--seed` into it, in this order.
-//! 3. For each variant: merge its settings, then each phase; check the result; read its settings.
-//! 4. Do the same with every other scale, so that mistakes in them are found now.
+//! 2. Merge the scale, `--target`, `--set` and `--seed` into the text, in this order.
+//! 3. For each variant, merge its settings and then each phase, check the result, and read its
+//!    settings.
+//! 4. Do the same with every other scale, so that mistakes in the other scales are found now.
 
 mod notes;
 mod required;
@@ -68,7 +69,7 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Study, StudyError> {
     }
 }
 
-/// Returns the folder of a file. For a bare name, it is the current folder.
+/// Returns the folder of a file. For a name without a folder, it is the current folder.
 fn folder_of(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|path| !path.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_owned()
@@ -109,7 +110,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     );
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
-    // Every test that resolves a study checks that editors also accept the study.
+    // Each time a test resolves a study, this checks that editors also accept the study.
     #[cfg(test)]
     crate::schema::tests::must_accept(&root, overrides);
     Ok(Study {
@@ -128,7 +129,7 @@ fn primary(root: &Node, resolved: &ResolvedScale, out: &mut Diagnostics) {
     let settings = resolved.variants.iter().map(|variant| &variant.settings);
     let outlooks: Vec<ProcedureEstimate> = settings.map(|one| one.procedure.outlook()).collect();
     if outlooks.iter().any(|outlook| outlook.points.len() < outlook.turns_max) {
-        // The points are still unknown.
+        // Some points are still unknown, so the primary point cannot be checked.
         return;
     }
     let points = outlooks.iter().flat_map(|outlook| &outlook.points);
@@ -143,7 +144,7 @@ fn primary(root: &Node, resolved: &ResolvedScale, out: &mut Diagnostics) {
     }
 }
 
-/// Settings from the command line that are merged into the study.
+/// Settings from the command line, as trees that are merged into the study.
 struct Flags {
     target: Option<Node>,
     rest: Vec<Node>,
@@ -178,8 +179,8 @@ fn flags(overrides: &Overrides, out: &mut Diagnostics) -> Flags {
     Flags { target, rest }
 }
 
-/// Parses `dotted.path=value` as a tree. The value is YAML, and its places are moved to its
-/// position in the argument.
+/// Parses `dotted.path=value` as a tree. The value is YAML, and its places are moved to the
+/// position of the value in the argument.
 fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
     let place = new_source("--set", set, out);
     let Some((path, value)) = set.split_once('=').filter(|(path, _)| !path.is_empty()) else {
@@ -191,7 +192,7 @@ fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
         );
         return None;
     };
-    // Pads with spaces instead of the path, so that the value keeps its column.
+    // Spaces replace the path, so that the value keeps its column.
     let padded = format!("{}{value}", " ".repeat(path.len() + 1));
     let value = match value.trim() {
         "" => Node::plain("", place.clone()),
@@ -231,7 +232,7 @@ struct ResolvedScale {
     has_grid: bool,
     /// Number of settings of a screening. 0 without a screening.
     screened: usize,
-    /// Checked tree of the first side.
+    /// Checked tree of the first side of the comparison.
     tree: Tree,
     /// Differences between the imported tool and cassay, by the name of the side.
     notes: Vec<(VariantName, Vec<String>)>,
@@ -347,7 +348,7 @@ impl Resolver<'_> {
         tree
     }
 
-    /// Returns the settings for loading data, if the study has phases.
+    /// Returns the settings of the load phase, if the study has phases.
     fn loading(&self, node: &Node, out: &mut Diagnostics) -> Option<Box<Phase>> {
         node.find("phases")?;
         let mut node = node.clone();
@@ -355,13 +356,13 @@ impl Resolver<'_> {
         let tree = self.check(&node, out);
         let mut phase = Draft::from_tree(&tree).phase();
         rules::harmless::settle(&mut phase.target, &node, self.overrides);
-        // The measured phase reports renamed settings.
+        // Renamed settings are not reported here, because the measured phase reports them.
         let _ = rules::cassandra::settle(&mut phase.target, &node, self.overrides);
         Some(Box::new(phase))
     }
 
-    /// Merges a phase into the study. Drops settings of a local target if the study has none.
-    /// Either the target was replaced, or [`rules`] refuses the phase.
+    /// Merges a phase into the study. If the study has no local target, drops settings of such a
+    /// target from the phase: either the target was replaced, or [`rules`] refuses the phase.
     fn lay_phase(&self, node: &mut Node, path: &str) {
         let Some(mut over) = node.find(path).cloned() else {
             return;
@@ -380,9 +381,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the variant itself, or one variant for each step of its import, and the notes of the
-    /// import. [`compile_workload::check`] has already reported mistakes of the import. With
-    /// mistakes, the steps are not built.
+    /// Returns the variant itself, or one variant for each step of its import. Also returns the
+    /// notes of the import. If the import has mistakes, no steps are built, because
+    /// [`compile_workload::check`] has already reported the mistakes.
     fn steps(
         &self,
         name: &VariantName,
@@ -417,7 +418,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Replaces the target. Settings for the same kind of target remain, and others are removed.
+/// Replaces the target. Settings of the same kind of target remain, and settings of other kinds are
+/// removed.
 fn replace_target(node: &mut Node, target: &Node) {
     let Raw::Map(entries) = &mut node.raw else {
         return;
@@ -431,8 +433,8 @@ fn replace_target(node: &mut Node, target: &Node) {
     merge(node, target, "");
 }
 
-/// Length of an auto warm-up on the null target, ns. Connections and the client's caches are warm
-/// after the first second. The null target itself has no compiler or caches to warm.
+/// Length of an auto warm-up on the null target, in ns. Connections and the client's caches are
+/// warm after the first second. The null target itself has no compiler or caches to warm up.
 pub(crate) const WARMUP_NULL_NS: u64 = SECOND_NS;
 
 /// Switches off settings that the target does not support, unless the study sets them explicitly.

@@ -1,8 +1,8 @@
 //! Rules that the table cannot express: settings that contradict each other, or that are not
 //! supported yet.
 //!
-//! Each rule examines a checked tree that may have gaps, since values with mistakes are absent. It
-//! reports mistakes and ignores gaps, so that one pass finds all mistakes.
+//! Each rule examines a checked tree that may have gaps, since values with mistakes are absent. A
+//! rule reports mistakes and ignores gaps, so that one pass finds all mistakes.
 
 mod attached;
 pub(crate) mod cassandra;
@@ -36,7 +36,7 @@ use ::yaml::{Diagnostics, did_you_mean};
 use measure::outcome::OUTCOMES;
 use rule_input::whole;
 
-/// Applies every rule.
+/// Applies all rules to a study.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     cassandra::check(subject, out);
     hosts::check(subject, out);
@@ -68,8 +68,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     until_faults(subject, out);
 }
 
-/// A window that ends after its faults needs faults, and cannot be compared with a window without
-/// faults.
+/// Checks that a window that ends after its faults has faults, and that it is not compared with a
+/// window without faults.
 fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "window.until";
     if subject.text(path) != Some("faults") {
@@ -91,8 +91,8 @@ fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Requires whole seconds for a window and the phases before it. They consist of intervals of a
-/// second, so any other length would change without notice.
+/// Requires whole seconds for the lengths of a window and of the phases before it. A window
+/// consists of intervals of a second, so any other length would change without notice.
 fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in [
         "window.warmup",
@@ -107,8 +107,8 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a study with an imported command line does not set load, tables or length. The
-/// command line determines these.
+/// Checks that a study with an imported command line does not set load, tables or length, because
+/// the command line determines these.
 fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));
@@ -173,7 +173,7 @@ fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks phases. A setting of one phase must not remain in force in the other.
+/// Checks phases. A setting of one phase must not remain in effect in the other phase.
 fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
     for phase in format::PHASES {
         let target = format!("{phase}.target");
@@ -237,8 +237,8 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.null.errors";
     let entries = subject.tree.find(path).map(Tree::entries).unwrap_or_default();
     for (name, _) in entries {
-        // This allows only errors that a server can send, since the client's own outcomes are not
-        // errors on the wire.
+        // Only errors that a server can send are allowed. The client's own outcomes are not errors
+        // on the wire.
         let known = OUTCOMES
             .iter()
             .map(|outcome| outcome.name())
@@ -256,8 +256,8 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks keys that need stored data on the null target, which stores nothing. A study that
-/// requests data explicitly is refused. A study for real Cassandra with `--target null` gets only a
+/// Checks keys that need stored data on the null target, which stores nothing. cassay refuses a
+/// study that explicitly requests data. A study for real Cassandra with `--target null` gets only a
 /// note.
 fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.find("target.null").is_none() || subject.target_replaced {

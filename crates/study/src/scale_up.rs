@@ -2,8 +2,9 @@
 //! additional axis of a matrix, with a value for each number of units. Another procedure defines
 //! the load.
 //!
-//! It is expanded before other code examines the study, like a grid. So every number is checked by
-//! the rules of the key that it sets. Trials, blocks and comparisons are those of a matrix.
+//! Like a grid, `scale_up` is expanded before other code examines the study. So every number is
+//! checked by the rules of the key that it sets. Trials, blocks and comparisons are those of a
+//! matrix.
 
 use crate::grid::{beside, entry, entry_of, laid};
 use crate::merge::merge;
@@ -11,19 +12,19 @@ use crate::units::parse_count;
 use topology::Units;
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
-/// Path of the key.
+/// Path of the key that requests a scale-up.
 pub const PATH: &str = "procedure.scale_up";
 
-/// Name of the axis.
+/// Name of the axis that a scale-up adds.
 pub const AXIS: &str = "units";
 
 const LOCAL: &str = "target.local";
 const TOPOLOGY: &str = "target.local.topology";
 const COUNT_MAX: usize = 32;
-/// Procedures that search for a load within their own bound.
+/// Procedures that search for a load within a bound that they define themselves.
 const SEARCHES: [&str; 3] = ["peak", "band", "latency_target"];
 
-/// Words that mean one node on each unit, by unit.
+/// Words that mean one node on each unit, with the unit.
 const PER_UNIT: [(&str, Units); 4] = [
     ("one-per-core", Units::Cores),
     ("one-per-l3", Units::L3),
@@ -45,7 +46,8 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
         return;
     }
     let text = |key: &str| asked.find(key).and_then(Node::text);
-    // The check refuses unknown words, and numbers that are not numbers.
+    // An unknown word has no unit here. The check refuses it, and also numbers that are not
+    // numbers.
     let units = text("units").and_then(Units::from_name);
     let counts = asked.find("counts").map(|node| &node.raw);
     let (Some(units), Some(Raw::List(counts))) = (units, counts) else {
@@ -70,7 +72,8 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     not_in_sides(base, out);
     spell_out(base);
     let numbers = counts.iter().map(|count| parse_count(count.text().unwrap_or_default()));
-    // The check reports them. If a number is omitted, later names would mean other counts.
+    // The check reports numbers that cannot be parsed. Then no axis is added, because omitting one
+    // number would assign later names to the wrong counts.
     let Ok(numbers) = numbers.collect::<Result<Vec<u64>, _>>() else {
         return;
     };
@@ -98,7 +101,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     beside(base, &asked, (PATH, vec![axis]), out);
 }
 
-/// Returns the name of a number of units: `1-core`, `4-numa`.
+/// Returns the name for a number of units: `1-core`, `4-numa`.
 fn name(units: Units, count: u64) -> String {
     let one = match units {
         Units::Cores if count == 1 => "core",
@@ -108,10 +111,10 @@ fn name(units: Units, count: u64) -> String {
     format!("{count}-{one}")
 }
 
-/// Returns true if a word requests a node on each of these units.
+/// Returns true if a word requests one node on each of these units.
 fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool {
     match PER_UNIT.iter().find(|(known, _)| *known == word) {
-        // The check refuses it.
+        // The check refuses an unknown word.
         None => false,
         Some((_, of)) if *of == units => true,
         Some((_, of)) => {
@@ -127,7 +130,8 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
     }
 }
 
-/// Checks that a study with one node on each unit has one host, and no other number of nodes.
+/// Checks that a study with one node on each unit has one host, and that it states no other number
+/// of nodes.
 fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     let hint = "remove the second key: each unit has one node";
     for key in ["nodes", "nodes_per_host"] {
@@ -143,7 +147,7 @@ fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a search has only one bound, which is its own.
+/// Checks that a search has only one bound, which it defines itself.
 fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     let search = SEARCHES.iter().find(|key| base.find(&format!("procedure.{key}")).is_some());
     if let (Some(search), Some(bound)) = (search, asked.find("p99_ms")) {
@@ -153,8 +157,8 @@ fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that no side has the key. The axis belongs to the whole study, so it would also apply to
-/// other sides.
+/// Checks that no side sets `procedure.scale_up`. The axis belongs to the whole study, so it would
+/// also apply to other sides.
 fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     let sides = |key: &str| match base.find(key).map(|node| &node.raw) {
         Some(Raw::Map(sides)) => sides.iter().map(|side| side.value.clone()).collect(),
@@ -197,7 +201,7 @@ fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
 }
 
 /// Replaces a topology that is a word by a mapping with this word, in the study and in its
-/// variants. A number of units can then be merged into it.
+/// variants. So a number of units can then be merged into the mapping.
 fn spell_out(base: &mut Node) {
     let topology = ["target", "local", "topology"];
     spell(base, &topology);

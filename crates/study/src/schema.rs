@@ -1,12 +1,12 @@
 //! Generates the JSON Schema of a study from the table in [`crate::format`]: `cassay schema study`.
 //!
-//! Editors use it for completion and for checks while the user writes a study. It uses no keyword
-//! that has another meaning in draft-07, which many editors support. It must accept every study
-//! that [`crate::resolve`] accepts. It may accept studies that are refused later, because
-//! `cassay plan` checks relations between keys, and limits of values with a unit.
+//! Editors use the schema for completion and for checks while the user writes a study. It uses no
+//! keyword that has another meaning in draft-07, which many editors support. It must accept every
+//! study that [`crate::resolve`] accepts. It may accept studies that are refused later, because
+//! only `cassay plan` checks relations between keys, and limits of values with a unit.
 //!
-//! The form of a key and the required keys are two parts of the schema, because variants may
-//! contain keys that the study lacks.
+//! The forms of keys and the lists of required keys are separate parts of the schema, because
+//! variants may contain required keys that the study itself lacks.
 
 mod value_schema;
 
@@ -14,11 +14,11 @@ use crate::format::{self, Exclusive, Type};
 use imports::Tool;
 use serde_json::{Map, Value, json};
 
-/// Description of the schema.
+/// Text that describes the schema to its readers.
 const WHAT: &str = "A study of cassay: one question about an Apache Cassandra cluster. Generated \
                     from the program's table of keys; docs/study-file.md has the same content.";
 
-/// Keys of a study that its sides may add.
+/// Keys with which a study declares its sides.
 const SIDES: [&str; 3] = ["variants", "matrix", "screen"];
 
 /// Returns the whole schema.
@@ -57,7 +57,7 @@ fn reference(path: &str) -> Value {
     json!({"$ref": format!("#/$defs/{path}")})
 }
 
-/// Returns the form of a variant. It describes the permitted changes, even if they are not a
+/// Returns the form of a variant. The form describes the permitted changes, even if they are not a
 /// complete study.
 fn variant() -> Value {
     let keys = format::VARIANT_SECTIONS.iter();
@@ -70,8 +70,8 @@ fn variant() -> Value {
     })
 }
 
-/// Returns the rules by which keys exclude each other. They are conditions, since editors then mark
-/// the later key. For a `not`, editors would only report that it is not allowed.
+/// Returns the rules by which keys exclude each other. The rules are conditions, because editors
+/// then mark the later key. For a `not`, editors would only report that the mapping is not allowed.
 fn exclusions(path: &str) -> Vec<Value> {
     let groups = format::EXCLUSIVE.iter().filter(|group| group.path == path);
     groups.flat_map(exclusion).collect()
@@ -88,8 +88,8 @@ fn exclusion(group: &'static Exclusive) -> impl Iterator<Item = Value> {
     )
 }
 
-/// Returns the keys that are required below a path of a complete study. The keys themselves define
-/// their forms.
+/// Returns the keys that a complete study requires below a path. The forms of the keys are defined
+/// elsewhere, with the keys.
 fn whole(path: &str) -> Value {
     let mut must = Map::new();
     let required: Vec<_> = format::children(path)
@@ -112,7 +112,8 @@ fn whole(path: &str) -> Value {
     }
     let below = format::children(path).filter_map(|(key, field)| {
         let below = match field.typ {
-            // Their items are always complete.
+            // The items of a list are always complete, so their form already contains the required
+            // keys.
             Type::List(_) => return None,
             Type::Map(_) => json!({"additionalProperties": whole(field.path)}),
             Type::Section(_) => in_section(whole(field.path)),
@@ -129,7 +130,7 @@ fn whole(path: &str) -> Value {
     must.into()
 }
 
-/// Returns the requirements of a section, which make the section itself required.
+/// Returns the requirements of a section. They also make the section itself required.
 fn in_section(mut must: Value) -> Value {
     if must.get("required").or(must.get("allOf")).is_some() {
         must["type"] = json!("object");
@@ -137,8 +138,8 @@ fn in_section(mut must: Value) -> Value {
     must
 }
 
-/// Returns the rule that a study needs a procedure, unless an imported command line states the
-/// points.
+/// Returns the rule that a study needs a procedure. The exception is a study whose imported command
+/// line states the points.
 fn procedure_or_import() -> Value {
     let imported = Tool::ALL.map(|tool| json!({"required": [tool.name()]}));
     json!({

@@ -1,8 +1,8 @@
-//! Builds the runs of a screening, which are the sides of a study that finds the important ones of
-//! many settings.
+//! Builds the runs of a screening. They are the sides of a study that finds the important settings
+//! among many.
 //!
-//! The first side of a screening is the original study, `default`. The others are the runs of its
-//! design. In each of them, every setting has one of its two values.
+//! The first side of a screening is the original study, `default`. The others are the runs of the
+//! screening's design. In each of them, every setting has one of its two values.
 
 use crate::matrix::{Side, overlaps};
 use analysis::screening::{Design, SETTINGS};
@@ -24,8 +24,8 @@ fn is_folded(base: &Node) -> bool {
 }
 
 /// Returns the sides of a study's screening. `None` for a study without a screening. If the
-/// screening as a whole has mistakes, it reports them and makes each value a side, so that each
-/// value is checked once.
+/// screening as a whole has mistakes, reports them and makes each value a side, so that each value
+/// is checked once.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>> {
     base.find("screen")?;
     let settings = settings(base);
@@ -74,7 +74,8 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
     Some(std::iter::once(default).chain(runs).collect())
 }
 
-/// Returns the design for this number of settings, or reports the reason why there is none.
+/// Returns the design for this number of settings. If no design has this number, reports the
+/// reason.
 fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<Design> {
     let (count, fold) = (settings.len(), is_folded(base));
     let [least, most] = SETTINGS;
@@ -109,14 +110,14 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
 }
 
 /// Settings of cassandra.yaml that have an effect only if another setting has a certain value. Each
-/// entry contains the key, the other key, and its value. A screening would call a setting
-/// unimportant if it has no effect in half of the runs.
+/// entry contains the key, the other key, and the value of the other key. A screening would call a
+/// setting unimportant if it has no effect in half of the runs.
 const ONLY_WITH: [(&str, &str, &str); 2] = [
     ("commitlog_sync_period", "commitlog_sync", "periodic"),
     ("commitlog_sync_group_window", "commitlog_sync", "group"),
 ];
 
-/// Refuses two settings if one has an effect only with one value of the other.
+/// Refuses two settings together if one of them has an effect only with one value of the other.
 fn dependent(settings: &[Entry], out: &mut Diagnostics) {
     const YAML: &str = "target.local.yaml";
     let sets = |setting: &Entry, key: &str| {
@@ -271,8 +272,8 @@ mod tests {
             let cells = crate::plan::order::order(&study, &outlooks);
             cells.iter().map(|cell| cell.variant.0).collect()
         };
-        // The first half does not always have the same target. Over several seeds, every run
-        // follows every other.
+        // The first half of the order does not always have the same target. Over several seeds,
+        // every run follows every other run.
         let mut pairs = std::collections::BTreeSet::new();
         for seed in 0..200 {
             let order = order(seed);

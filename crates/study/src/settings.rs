@@ -1,6 +1,6 @@
 //! A study without mistakes: every setting has its type, and is optional only where it has to be.
 //!
-//! It is built from a checked [`Tree`] by the rows of the table in [`crate::format`].
+//! The settings are built from a checked [`Tree`] by the rows of the table in [`crate::format`].
 //! [`crate::rules`] checks what the table cannot express, such as settings that contradict each
 //! other.
 
@@ -51,7 +51,7 @@ use std::path::PathBuf;
 use target_spec::{Allow, SecretSource, Target};
 use workload::Tuning;
 
-/// A study, resolved.
+/// A resolved study.
 #[derive(Clone, Debug)]
 pub struct Study {
     /// Name of the study.
@@ -62,14 +62,14 @@ pub struct Study {
     pub published: Option<(String, PublishedFile)>,
     /// Seed of all random choices.
     pub seed: u64,
-    /// The sides of the comparison. If the study has no variants, there is a single unnamed side.
-    /// The first side is the baseline.
+    /// The sides of the comparison. If the study has no variants, it has a single unnamed side. The
+    /// first side is the baseline.
     pub variants: Vec<Variant>,
     /// The axes of the matrix whose cells are the variants, or the settings of a screening. Empty
     /// for other studies.
     pub axes: Vec<Axis>,
-    /// The design of the screening whose runs are the variants. In a screening, the axes are its
-    /// settings, and the first variant is not one of its runs.
+    /// The design of the screening whose runs are the variants. In a screening, the axes are the
+    /// settings of the screening, and the first variant is not one of its runs.
     pub screen: Option<analysis::screening::Design>,
     /// The scale-up in the study, if it has one.
     pub scale_up: Option<ScaleUp>,
@@ -82,7 +82,7 @@ pub struct Study {
     pub why: Option<Why>,
     /// Numbers of blocks, one number for each addition of blocks to a finished run.
     pub added: Vec<usize>,
-    /// The primary comparison.
+    /// The comparison that keeps its full error level.
     pub primary: Primary,
     /// Path of the study's text.
     pub source: String,
@@ -92,10 +92,10 @@ pub struct Study {
     pub overrides: Overrides,
     /// Adapted settings and differences of imports, with a sentence for each.
     pub notes: Vec<String>,
-    /// The files that its workloads name, with their contents at the time of reading. For recorded
-    /// traffic, a digest.
+    /// The files that the workloads of the study name, with their contents at the time of reading.
+    /// For recorded traffic, a digest.
     pub inputs: BTreeMap<String, String>,
-    /// Recorded traffic that its workloads name.
+    /// Recorded traffic that the workloads of the study name.
     pub recordings: Recordings,
 }
 
@@ -105,7 +105,7 @@ impl Study {
         self.repeat.blocks + self.added.iter().sum::<usize>()
     }
 
-    /// Returns the names of its variants, in order.
+    /// Returns the names of the study's variants, in order.
     pub fn names(&self) -> Vec<&VariantName> {
         self.variants.iter().map(|variant| &variant.name).collect()
     }
@@ -120,7 +120,7 @@ impl Study {
         compared.count()
     }
 
-    /// Returns the variant that a variant with faults is compared with, if the study requests that
+    /// Returns the variant with which a variant with faults is compared, if the study requests that
     /// comparison. It is the first variant with the same settings except for faults.
     pub fn without_faults(&self, variant: &Variant) -> Option<&Variant> {
         if !self.repeat.without_faults || variant.settings.faults.is_empty() {
@@ -133,35 +133,36 @@ impl Study {
     }
 }
 
-/// Changes of the command line to a study.
+/// Changes that the command line makes to a study.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// `null`, `local` or `attach:HOST[:PORT]`, instead of the study's target.
+    /// Target that replaces the study's: `null`, `local` or `attach:HOST[:PORT]`.
     pub target: Option<String>,
     /// Name of the requested scale.
     pub scale: Option<String>,
-    /// Arguments of `--set`, `dotted.path=value`, in order.
+    /// Arguments of `--set`, each in the form `dotted.path=value`, in order.
     pub set: Vec<String>,
-    /// Seed that replaces the study's.
+    /// Seed that replaces the seed of the study.
     pub seed: Option<u64>,
-    /// Texts of files that the workloads of the study name, by their names.
+    /// Texts of the files that the workloads of the study name, by the names of the files.
     pub inputs: BTreeMap<String, String>,
-    /// Recorded traffic that was read before. Its digest is among the files.
+    /// Recorded traffic that was read before. Its digest is among the inputs.
     pub recordings: Recordings,
-    /// Folder that other files are read from. `None` if no other file may be read.
+    /// Folder from which other files are read. `None` if no other file may be read.
     pub files: Option<Folder>,
-    /// Registry for releases that are not in a list of this program.
+    /// Registry that is queried for releases that are not in a list of this program.
     pub registry: Registry,
     /// The command that defines the study, if it did not come from a file:
     /// `cassay stress write n=1M`.
     pub command: Option<String>,
-    /// Permissions of the study.
+    /// Permissions that the user grants to the study.
     pub granted: GrantedPermissions,
-    /// True if all of this comes from the record of a run, whose author may be a stranger.
+    /// True if all of these settings come from the record of a run, whose author may be a stranger.
     pub recorded: bool,
 }
 
-/// Permissions that only the command line can give to a study. The record of a run cannot.
+/// Permissions that only the command line can give to a study. The record of a run cannot give
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrantedPermissions {
     /// True if the author is trusted. The study may then run programs, load code, and read secrets
@@ -173,13 +174,13 @@ pub struct GrantedPermissions {
     pub allow: Allow,
 }
 
-/// Folder that the files of a workload are read from.
+/// Folder from which the files of a workload are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
-    /// Path that relative names are resolved against.
+    /// Path against which relative names are resolved.
     pub path: PathBuf,
     /// True if names may lead outside the folder. This is false for the names in a study, because
-    /// it can come from a stranger, and the report shows the files that it reads.
+    /// the study can come from a stranger, and the report shows the files that the study reads.
     pub open: bool,
 }
 
@@ -190,14 +191,14 @@ pub struct Variant {
     pub name: VariantName,
     /// Name of the step of an import, if the variant is such a step.
     pub step: Option<String>,
-    /// For a matrix or screening, the index of its value on each axis. Otherwise empty.
+    /// For a matrix or screening, the index of the variant's value on each axis. Otherwise empty.
     pub cell: Vec<usize>,
-    /// True if it is not a side of the comparison, but was added for comparison with another
-    /// variant. It has the same settings without the faults.
+    /// True if the variant is not a side of the comparison, but was added so that another variant
+    /// can be compared with it. The added variant has the same settings without the faults.
     pub is_added: bool,
-    /// All its settings.
+    /// All settings of the variant.
     pub settings: Settings,
-    /// The same settings as a tree, for `plan.json`.
+    /// The settings of the variant as a tree, for `plan.json`.
     pub tree: Tree,
 }
 
@@ -210,19 +211,20 @@ pub struct Settings {
     pub keyspace: Keyspace,
     /// Workload of the study.
     pub workload: Workload,
-    /// The state of the data.
+    /// Settings of the data before a trial.
     pub data: Data,
-    /// The points to measure. For an imported step, they come from its command line.
+    /// The procedure that determines the points to measure. For an imported step, the points come
+    /// from its command line.
     pub procedure: Procedure,
     /// True if arrivals at a rate are a Poisson process.
     pub poisson: bool,
-    /// Lengths of warm-up and window.
+    /// Lengths of the warm-up and of the measured window.
     pub window: Window,
     /// Load generator of the study.
     pub client: Client,
     /// Checks of the answers.
     pub verify: Verify,
-    /// Probes that run during a trial. `None` if there are none.
+    /// Probes that run during a trial. `None` if no probe runs.
     pub probes: Option<Probes>,
     /// Faults during the measured window.
     pub faults: Vec<StudyFault>,
@@ -230,7 +232,7 @@ pub struct Settings {
     pub require: Require,
     /// Limits that end the load to protect its target.
     pub guard: Guard,
-    /// Price of the target. `None` if the study has none.
+    /// Price of the target. `None` if the study states no price.
     pub price: Option<Price>,
     /// Settings that differ during loading and settling. `None` if none differ.
     pub load_phase: Option<Box<Phase>>,
@@ -241,38 +243,39 @@ pub struct Settings {
 /// options of its tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
-    /// The system under test.
+    /// The system under test during this part of the trial.
     pub target: Target,
-    /// The keyspace.
+    /// The keyspace during this part of the trial.
     pub keyspace: Keyspace,
 }
 
 impl Phase {
-    /// Returns true if at least one of its settings differs from the settings for the rest of a
-    /// trial.
+    /// Returns true if at least one setting of the phase differs from the settings for the rest of
+    /// a trial.
     pub fn differs_from(&self, settings: &Settings) -> bool {
         self.target != settings.target || self.keyspace != settings.keyspace
     }
 }
 
 impl Settings {
-    /// Returns true if tables of an attached cluster are used unchanged. No step then creates,
-    /// loads or resets them.
+    /// Returns true if tables of an attached cluster are used unchanged. In this case, no step
+    /// creates, loads or resets them.
     pub fn takes_as_it_is(&self) -> bool {
         self.data.is_present() && matches!(self.target, Target::Attach(_))
     }
 
-    /// Returns the length of the window of a trial with this role, ns.
+    /// Returns the length of the window of a trial with this role, in ns.
     pub fn window_ns(&self, role: Role) -> u64 {
         self.procedure.window_ns(role, self.window.measure_ns)
     }
 
-    /// Returns the target during loading. A trial starts with it if data must be loaded.
+    /// Returns the target while data is loaded. If a trial must load data, it starts with this
+    /// target.
     pub fn load_target(&self) -> &Target {
         self.load_phase.as_ref().map_or(&self.target, |phase| &phase.target)
     }
 
-    /// Returns the same settings without faults and without requirements.
+    /// Returns these settings without faults and without requirements.
     pub fn without_faults(&self) -> Settings {
         let mut settings = self.clone();
         settings.faults.clear();
@@ -280,7 +283,8 @@ impl Settings {
         settings
     }
 
-    /// Returns the same settings with `rows` rows, which a load in bytes actually produced.
+    /// Returns these settings with `rows` rows, which is the number that a load in bytes actually
+    /// produced.
     pub fn with_rows(&self, rows: u64) -> Settings {
         let mut settings = self.clone();
         settings.data.load_rows = rows;
@@ -289,7 +293,7 @@ impl Settings {
         settings
     }
 
-    /// Returns the keyspace during loading.
+    /// Returns the keyspace while data is loaded.
     pub fn load_keyspace(&self) -> &Keyspace {
         self.load_phase.as_ref().map_or(&self.keyspace, |phase| &phase.keyspace)
     }
@@ -300,11 +304,12 @@ impl Settings {
 pub struct Workload {
     /// Name of the workload.
     pub name: String,
-    /// Weights by kind. If empty, those of the workload apply.
+    /// Weights by kind. If empty, the weights of the workload apply.
     pub mix: Vec<(String, f64)>,
-    /// Its parameters as written.
+    /// Parameters of the workload as written.
     pub params: Vec<(String, Tree)>,
-    /// Changes to kinds, in order of precedence. Later changes win. `*` means all kinds.
+    /// Changes to kinds, in the order in which they are applied. Later changes take precedence. `*`
+    /// means all kinds.
     pub tunings: Vec<(String, Tuning)>,
     /// Path of a workload file.
     pub file: Option<String>,
@@ -319,35 +324,36 @@ pub struct Workload {
 /// Command lines of another tool, which run in sequence, and one of their steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedCommands {
-    /// Tool of the command line.
+    /// Tool to which the command lines belong.
     pub tool: Tool,
-    /// Its command lines, without the tool's name. There is at least one.
+    /// Command lines of the tool, without the tool's name. The list contains at least one command
+    /// line.
     pub commands: Vec<String>,
-    /// Index of the step among all steps.
+    /// Index of the step among the steps of all command lines.
     pub step: usize,
     /// The workers of each client, if every client processes its own part of the range of a
-    /// command. Empty if all clients process the range together.
+    /// command. If empty, all clients process the range together.
     pub range_workers: Vec<u64>,
 }
 
-/// Lengths of warm-up and window.
+/// Lengths of the warm-up and of the measured window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Time before the measured window.
     pub warmup: Warmup,
-    /// Warm-up before the first window on node processes that have just started, ns. `None` if it
-    /// is the same as before the other windows.
+    /// Warm-up before the first window on node processes that have just started, in ns. `None` if
+    /// it is the same as before the other windows.
     pub first_warmup_ns: Option<u64>,
-    /// Length of the measured window, ns.
+    /// Length of the measured window, in ns.
     pub measure_ns: u64,
-    /// Time between the end of the last fault and the end of the window, ns. `None` if the window
-    /// ends after `measure_ns`.
+    /// Time between the end of the last fault and the end of the window, in ns. `None` if the
+    /// window ends after `measure_ns`.
     pub after_faults_ns: Option<u64>,
 }
 
 impl Window {
-    /// Returns the warm-up before a window. `is_first` is true if it is the first window of its
-    /// node processes.
+    /// Returns the warm-up before a window. `is_first` is true if the window is the first one of
+    /// its node processes.
     pub fn warmup_of(&self, is_first: bool) -> Warmup {
         match (self.first_warmup_ns, self.warmup) {
             (Some(first_ns), Warmup::Fixed(ns)) if is_first => Warmup::Fixed(first_ns.max(ns)),
@@ -360,9 +366,9 @@ impl Window {
 /// Time before the measured window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
-    /// Until the throughput is steady, but at most this long, ns.
+    /// The warm-up lasts until the throughput is steady, but at most this time, in ns.
     Auto(u64),
-    /// This long, ns.
+    /// The warm-up lasts for a fixed time, in ns.
     Fixed(u64),
 }
 
@@ -394,7 +400,7 @@ pub struct Repeat {
     pub first_look: Option<usize>,
     /// True if variants take turns.
     pub interleaved: bool,
-    /// Difference that the study should detect, as a share.
+    /// Difference that the study should be able to detect, as a share.
     pub detect: Option<f64>,
     /// True if variants with faults are also measured without them, in the same blocks.
     pub without_faults: bool,
@@ -409,19 +415,20 @@ impl Repeat {
     }
 }
 
-/// The comparison that keeps its full error level. All others are adjusted for multiple testing.
+/// The comparison that keeps its full error level. All other comparisons are adjusted for multiple
+/// testing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Primary {
     /// Metric of the primary comparison.
     pub metric: PrimaryMetric,
-    /// Its value on the axis. For `None`, see `summary::compared`.
+    /// Value of the point on the axis. For `None`, see `summary::compared`.
     pub point: Option<f64>,
 }
 
 /// A metric of [`Primary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrimaryMetric {
-    /// Throughput in a closed loop, and p99 at a rate.
+    /// The metric is throughput in a closed loop, and p99 at a rate.
     #[default]
     Auto,
     /// The metric with this name in records.
@@ -433,34 +440,34 @@ pub enum PrimaryMetric {
 pub struct Price {
     /// Amount for an hour.
     pub per_hour: f64,
-    /// Currency, if stated.
+    /// Currency of the price, if stated.
     pub currency: Option<String>,
 }
 
 /// A demand for which the number of nodes is planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Capacity {
-    /// Operations per second in total.
+    /// Total demand in operations per second.
     pub ops_per_s: f64,
-    /// Upper bound on p99 latency, ms.
+    /// Upper bound on p99 latency, in ms.
     pub p99_ms: f64,
     /// Number of nodes that may fail at the same time.
     pub failures: u64,
     /// Growth in addition to the demand, as a share.
     pub growth: f64,
-    /// Load of the busiest node ÷ mean load of a node.
+    /// Load of the busiest node, divided by the mean load of a node.
     pub skew: f64,
 }
 
-/// Checks of the answers.
+/// Checks of the answers to reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verify {
     /// Every n-th read of the measured window is compared. `None` means that no read is compared.
     pub every_nth: Option<u32>,
-    /// Rows read back after each trial.
+    /// Rows that are read back after each trial.
     pub sample: Sample,
-    /// Consistency level. With `None`, a sample uses the level of the reads in the workload, and
-    /// all rows use the weakest level that must see every acknowledged write.
+    /// Consistency level of reading back. With `None`, a sample uses the level of the reads in the
+    /// workload, and all rows use the weakest level that must see every acknowledged write.
     pub consistency: Option<Consistency>,
 }
 
@@ -485,7 +492,7 @@ impl Sample {
         self != Sample::Rows(0)
     }
 
-    /// Returns the number of rows, if there are `loaded` rows.
+    /// Returns the number of rows that are read back, if `loaded` rows exist.
     pub fn rows(self, loaded: u64) -> u64 {
         match self {
             Sample::Rows(rows) => rows.min(loaded),
@@ -493,7 +500,7 @@ impl Sample {
         }
     }
 
-    /// Returns the same setting, limited to the loaded rows.
+    /// Returns this setting, limited to the loaded rows.
     pub(crate) fn limited_to(self, loaded: u64) -> Sample {
         match self {
             Sample::Rows(rows) => Sample::Rows(rows.min(loaded)),
@@ -502,14 +509,15 @@ impl Sample {
     }
 }
 
-/// With `reads: sampled`, every 16th read is compared. This takes a few µs per comparison, which is
-/// less than a tenth of an operation. A wrong row in 1 % of the reads is found within 2000 reads.
+/// With `reads: sampled`, every 16th read is compared. A comparison takes a few µs, so the average
+/// per read is less than a tenth of an operation. If 1 % of the reads return a wrong row, one is
+/// found within 2000 reads.
 pub(crate) const SAMPLED_NTH: u32 = 16;
 
-/// Number of rows to choose from if a study loads no rows and only writes. It is the default
+/// Number of rows to choose from if a study loads no rows and only writes. This is the default
 /// population of cassandra-stress.
 pub const ROWS_UNLOADED: u64 = 1_000_000;
 
 /// Maximum number of points of a range, since each point takes a window. A range without an end
-/// stops at this number. A range with a later end is refused.
+/// stops at this number of points. cassay refuses a range whose end is beyond this number.
 pub const LADDER_POINTS_MAX: usize = 32;

@@ -6,15 +6,15 @@ use crate::settings::{FAULTS_MAX, LADDER_POINTS_MAX, Variant};
 use analysis::screening::SETTINGS;
 use yaml::{Diagnostics, Node, Raw};
 
-/// Maximum number of scales, since each is checked with all variants.
+/// Maximum number of scales. It is small, since each scale is checked with all variants.
 const SCALES_MAX: usize = 16;
 /// Maximum number of entries of any other mapping.
 const ENTRIES_MAX: usize = 1_000;
-/// Maximum number of items of any other list: points and addresses.
+/// Maximum number of items of any other list, such as points and addresses.
 const ITEMS_MAX: usize = 100_000;
 
-/// Returns true if no list or mapping has too many entries. Reports each list or mapping with too
-/// many entries. If there is one, the study is not checked further.
+/// Returns true if no list or mapping has too many entries. Otherwise reports each list or mapping
+/// with too many entries, and the study is not checked further.
 pub fn are_bounded(root: &Node, out: &mut Diagnostics) -> bool {
     let said = out.list.len();
     walk(root, &mut Vec::new(), out);
@@ -45,8 +45,8 @@ fn walk<'n>(node: &'n Node, path: &mut Vec<&'n str>, out: &mut Diagnostics) {
                 path.pop();
             }
         }
-        // Items get the path of their list with `-`, since a list inside an item is of another
-        // kind.
+        // Items get the path of their list with `-`, because a list inside an item has a limit of
+        // its own kind.
         Raw::List(items) => {
             path.push("-");
             items.iter().for_each(|item| walk(item, path, out));
@@ -71,8 +71,8 @@ fn most(path: &[&str]) -> Option<usize> {
     }
 }
 
-/// Maximum number of trials. A larger number is a typing error. At a second for each trial, they
-/// would take more than a day.
+/// Maximum number of trials. A larger number is probably a typing error. At a second for each
+/// trial, the trials would take more than a day.
 const TRIALS_MAX: usize = 100_000;
 
 /// Reports a plan with too many trials.
@@ -107,7 +107,7 @@ mod tests {
         said_on("null", lines)
     }
 
-    /// Returns the messages for a study that has these lines and the required keys.
+    /// Returns the messages for a study with this target, these lines and the required keys.
     fn said_on(target: &str, lines: &str) -> String {
         let study = format!(
             "study: large\nquestion: What is refused at once?\ntarget: {{{target}: {{}}}}\n\

@@ -7,15 +7,16 @@ use std::sync::Arc;
 use target_spec::Target;
 use workload::{Program, names};
 
-/// Share above which rows hardly compress with LZ4. Rows with random values of 100 bytes compress
-/// to three quarters, because keys compress. Values of real tables compress to a half or less.
+/// Compressed share above which rows count as incompressible by LZ4. Rows with random values of 100
+/// bytes compress to three quarters, because keys compress. Values of real tables compress to a
+/// half or less.
 const COMPRESSED_SHARE_MAX: f64 = 0.66;
 
-/// Compressors that a flush uses only with `flush_compression`. Cassandra considers them too slow
-/// while memtables wait, and flushes with LZ4 instead.
+/// Compressors that a flush uses only with `flush_compression`. Otherwise Cassandra flushes with
+/// LZ4, because it considers these compressors too slow while memtables wait.
 const SLOW: [&str; 2] = ["ZstdCompressor", "DeflateCompressor"];
 
-/// Returns a sentence for each problem, given the program of each variant.
+/// Returns a sentence for each problem. `programs` contains the program of each variant.
 pub fn warnings(study: &Study, programs: &[Arc<Program>]) -> Vec<String> {
     let keys = differing(study, programs);
     let said = [
@@ -58,7 +59,8 @@ fn incompressible(
     let mut variants = study.variants.iter().zip(programs);
     let (workload, share) = variants.find_map(|(variant, program)| {
         let workload = &variant.settings.workload;
-        // An import writes the rows that its command line states, and a null target stores no rows.
+        // This does not apply to an import, which writes the rows that its command line states, or
+        // to a null target, which stores no rows.
         let is_null = matches!(variant.settings.target, Target::Null(_));
         let is_asked = workload.import.is_none() && !is_null;
         let share = is_asked.then(|| program.compressed_share())?;
@@ -102,7 +104,7 @@ fn differing(study: &Study, programs: &[Arc<Program>]) -> BTreeSet<&'static str>
         .collect()
 }
 
-/// Returns a hint for getting rows that compress.
+/// Returns a hint that explains how to get rows that compress.
 fn remedy(workload: &Workload) -> &'static str {
     let has_parameter = |name: &str| {
         let known = names().iter().find(|named| named.name == name);

@@ -6,8 +6,8 @@ use crate::units;
 use std::net::Ipv4Addr;
 use target_spec::{Collector, NodePods, Restarts, Target, redact::hidden};
 
-/// Chooses the order in which the nodes of a trial are reconfigured. All nodes change at once if
-/// the data is restored afterwards, because the ring is then not needed during the change.
+/// Chooses the order in which the nodes of a trial are reconfigured. If the data is restored
+/// afterwards, all nodes change at once, because the ring is then not needed during the change.
 pub fn restarts(settings: &Settings) -> Restarts {
     match settings.data.reset {
         Reset::Snapshot => Restarts::Together,
@@ -36,8 +36,8 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
     }
 }
 
-/// Describes pods: `pods of cassandra:5.0, 2 CPUs and 4GiB each, on volumes of 100GiB of the class
-/// fast`.
+/// Describes the pods of nodes: `pods of cassandra:5.0, 2 CPUs and 4GiB each, on volumes of 100GiB
+/// of the class fast`.
 pub fn pods_words(pods: &NodePods) -> String {
     let cpus = measure::number::significant(f64::from(pods.millicpus) / 1000.0, 3);
     let memory = units::format_bytes(pods.memory_bytes);
@@ -55,8 +55,8 @@ pub fn pods_words(pods: &NodePods) -> String {
     )
 }
 
-/// Returns true if a host, with an optional user and port, always refers to the machine that uses
-/// it.
+/// Returns true if a host always refers to the machine that uses the name. The text may also
+/// contain a user and a port.
 pub fn is_loopback(host: &str) -> bool {
     let host = host.strip_prefix("ssh://").unwrap_or(host);
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
@@ -68,7 +68,7 @@ pub fn is_loopback(host: &str) -> bool {
             .any(|one| host == *one || host.starts_with(&format!("{one}:")))
 }
 
-/// Describes the changes between two configurations that a restart applies.
+/// Describes the changes that a restart makes to get from one configuration to another.
 pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> String {
     let (Target::Local(there), Target::Local(wanted)) = (there, wanted) else {
         return "another target".to_owned();

@@ -4,7 +4,7 @@
 //! Every fault of a trial is drawn at its time and with its planned length, with an accuracy of one
 //! column. Only a line with a single long word may be wider than requested.
 //!
-//! Long because its tests compare whole drawings.
+//! The file is long because its tests compare whole drawings.
 
 use crate::settings::{PlannedHit, Settings, Study, StudyFault, Variant, Warmup};
 use crate::units;
@@ -18,17 +18,17 @@ const WIDTH_MIN: usize = 60;
 const LEFT: usize = 13;
 /// Minimum distance between two labels of the timeline, in columns.
 const TICK_MIN: usize = 9;
-/// Maximum number of faults with a number and a line in the legend. With more faults, a number
-/// would be difficult to find.
+/// Maximum number of faults with a number and a line in the legend. If there are more faults, a
+/// number would be difficult to find, so faults have no numbers.
 const NUMBERED_MAX: usize = 60;
-/// Possible distances between two labels, s.
+/// Possible distances between two labels, in seconds.
 const STEPS_S: [u64; 21] = [
     1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600,
     43_200, 86_400, 604_800,
 ];
 
-/// Returns the lines of a study's drawings. Empty without faults. Variants with the same faults
-/// share a drawing.
+/// Returns the lines of a study's drawings. Empty if the study has no faults. Variants with the
+/// same faults share a drawing.
 pub fn lines(study: &Study, width: usize) -> Vec<String> {
     let mut shared: Vec<(Vec<&str>, &Settings)> = Vec::new();
     for Variant { name, settings, .. } in &study.variants {
@@ -57,21 +57,21 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
     lines
 }
 
-/// One timeline.
+/// The timeline of one set of faults.
 struct Drawing<'a> {
     faults: &'a [StudyFault],
     warmup_ns: u64,
     /// True if the warm-up may be shorter than planned.
     at_most: bool,
-    /// Length of the window, ns. For a command line that ends after its operations, the time until
-    /// the end of the last fault.
+    /// Length of the window, in ns. For a command line that ends after its operations, the time
+    /// until the end of the last fault.
     window_ns: u64,
-    /// True if it ends after a number of operations. The time of its end is then unknown.
+    /// True if the window ends after a number of operations. The time of the end is then unknown.
     is_counted: bool,
     columns: usize,
 }
 
-/// A part of a row. Its end column is exclusive.
+/// A part of a row, from its first column up to its end column, which is exclusive.
 struct Bar {
     from: usize,
     text: String,
@@ -124,7 +124,7 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// Describes the number of faults, and the window.
+    /// Describes the window, and the number of faults in it.
     fn head(&self) -> String {
         let time = units::format_duration_ns;
         let before = match (self.warmup_ns, self.at_most) {
@@ -145,15 +145,15 @@ impl<'a> Drawing<'a> {
         self.warmup_ns.saturating_add(self.window_ns).max(1)
     }
 
-    /// Returns the column of a time in the window. The column of the window's end is one after the
-    /// last column.
+    /// Returns the column for a time in the window. The end of the window is in the column after
+    /// the last one.
     fn column(&self, at_ns: u64) -> usize {
         let from_begin = u128::from(self.warmup_ns) + u128::from(at_ns.min(self.window_ns));
         (from_begin * self.columns as u128 / u128::from(self.all_ns())) as usize
     }
 
-    /// Returns the labels and the line below them, which has the warm-up, and the window with a
-    /// mark at each label.
+    /// Returns the labels, and the line below them. The line shows the warm-up, and the window with
+    /// a mark at each label.
     fn ruler(&self) -> [String; 2] {
         let begin = self.column(0);
         let mut marks: Vec<char> =
@@ -179,7 +179,8 @@ impl<'a> Drawing<'a> {
         [labels, marks.into_iter().collect()]
     }
 
-    /// Returns the targets in the order of kind and number, with the faults that affect them.
+    /// Returns the targets in the order of kind and number. Each comes with the faults that affect
+    /// it.
     fn rows(&self) -> Vec<(String, Vec<usize>)> {
         let mut rows: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
         for (number, fault) in self.faults.iter().enumerate() {
@@ -212,7 +213,8 @@ impl<'a> Drawing<'a> {
         rows.map(|((what, number), hits)| (name(what, number), hits)).collect()
     }
 
-    /// Returns the bars of a row, on as many lines as necessary so that bars do not touch.
+    /// Returns the bars of a row. They are on as many lines as necessary, so that bars do not
+    /// touch.
     fn lanes(&self, hits: &[usize]) -> Vec<Vec<Bar>> {
         let mut bars: Vec<Bar> = hits.iter().map(|number| self.bar(*number)).collect();
         bars.sort_by_key(|bar| bar.from);
@@ -222,7 +224,7 @@ impl<'a> Drawing<'a> {
                 let last = lane.last();
                 last.is_none_or(|last| last.from + last.text.len() < bar.from)
             };
-            // Bars without numbers are always indistinguishable, and may touch.
+            // Bars without numbers cannot be distinguished, so they may touch.
             match lanes.iter_mut().find(|lane| !self.is_numbered() || is_free(lane)) {
                 Some(lane) => lane.push(bar),
                 None => lanes.push(vec![bar]),
@@ -278,7 +280,7 @@ impl<'a> Drawing<'a> {
         line.into_iter().collect()
     }
 
-    /// Returns the legend: time, length and target of each number.
+    /// Returns the legend, which has the time, length and target for each number.
     fn legend(&self) -> Vec<String> {
         if !self.is_numbered() {
             return self.counted();
@@ -316,7 +318,7 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// Returns the number of times that each kind affects each target, for many faults.
+    /// Returns how often each kind affects each target, for a drawing with many faults.
     fn counted(&self) -> Vec<String> {
         let mut kinds: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for fault in self.faults {
@@ -368,7 +370,7 @@ mod tests {
         for line in &lines {
             assert!(line.chars().count() <= width, "{line}");
         }
-        // All lines are indented by the two spaces that a plan uses.
+        // All lines are indented by the two spaces that a plan puts before them.
         let lines = lines.iter().map(|line| line.strip_prefix("  ").expect("two spaces"));
         let text: String = lines.map(|line| format!("{line}\n")).collect();
         expect.assert_eq(&text);

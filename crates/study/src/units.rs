@@ -1,8 +1,8 @@
 //! Numbers in the format that people write: `10k`, `2M`, `250ms`, `1GiB`. Only this module reads
-//! and writes them.
+//! and writes this format.
 //!
-//! For a text that a `format_…` function writes, the corresponding `parse_…` function returns the
-//! same value (property tested), because `plan.json` consists of such texts.
+//! `plan.json` consists of such texts. So for a text that a `format_…` function writes, the
+//! corresponding `parse_…` function returns the same value (property tested).
 
 pub(crate) mod pattern;
 
@@ -30,7 +30,8 @@ const DURATION_UNITS: &[(&str, u64)] = &[
     ("ns", 1),
 ];
 
-/// Units of sizes. IEC units come first, since memory and files are counted in them, then SI units.
+/// Units of sizes. IEC units come first, since memory and files are measured in them. SI units
+/// follow.
 const BYTE_UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
@@ -53,7 +54,7 @@ const BIT_RATE_UNITS: &[(&str, u64)] = &[
     ("bit", 1),
 ];
 
-/// Reads a whole number: `250`, `10k`, `1.5M`, `1_000_000`. The error describes the mistake.
+/// Parses a whole number: `250`, `10k`, `1.5M`, `1_000_000`. The error describes the mistake.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     let scale = scale_of(unit, COUNT_UNITS)
@@ -61,7 +62,7 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
     multiply(&digits, scale).ok_or_else(|| "it is not a whole number below 2^64".to_owned())
 }
 
-/// Reads a length of time in nanoseconds: `10s`, `250ms`, `1m30s`, `1.5h`.
+/// Parses a length of time and returns nanoseconds: `10s`, `250ms`, `1m30s`, `1.5h`.
 pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
     let mut rest = text.trim();
     let mut total: u64 = 0;
@@ -89,7 +90,7 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
     Ok(total)
 }
 
-/// Reads a size in bytes: `1GiB`, `512MiB`, `64kB`.
+/// Parses a size and returns bytes: `1GiB`, `512MiB`, `64kB`.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     if unit.is_empty() {
@@ -100,7 +101,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bytes".to_owned())
 }
 
-/// Reads a bit rate in bit/s: `1Gbit`, `100Mbit/s`.
+/// Parses a bit rate and returns bit/s: `1Gbit`, `100Mbit/s`.
 pub fn parse_bit_rate(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     if unit.is_empty() {
@@ -111,7 +112,7 @@ pub fn parse_bit_rate(text: &str) -> Result<u64, String> {
     multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bits".to_owned())
 }
 
-/// Reads a number with a fraction: `0.5`, `12`, `10k`.
+/// Parses a number with a fraction: `0.5`, `12`, `10k`.
 pub fn parse_number(text: &str) -> Result<f64, String> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
@@ -124,10 +125,10 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
     parse_count(text).map(|count| count as f64)
 }
 
-/// Reads a share: `5%`, `0.05`.
+/// Parses a share: `5%`, `0.05`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim().strip_suffix('%') {
-        // It is parsed as text, because a hundredth of 0.1 is not exact in binary.
+        // The percentage is divided as text, because a hundredth of 0.1 is not exact in binary.
         Some(percent) => {
             let number = parse_number(percent)?;
             let share = format!("{number}e-2").parse();
@@ -139,12 +140,13 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
 
 /// Formats a share for output to users: `5%`.
 pub fn format_share(share: f64) -> String {
-    // It is rounded to ten digits, so that 7 % does not become 7.000000000000001 %.
+    // The percentage is rounded to ten digits, so that 7 % does not become 7.000000000000001 %.
     let percent = (share * 1e12).round() / 1e10;
     format!("{percent}%")
 }
 
-/// Formats a count, with an abbreviation only if it is exact: `10k`, `1234`, `2M`.
+/// Formats a count. The count is abbreviated only if the abbreviation is exact: `10k`, `1234`,
+/// `2M`.
 pub fn format_count(count: u64) -> String {
     format_exact(
         count,
@@ -153,7 +155,7 @@ pub fn format_count(count: u64) -> String {
     )
 }
 
-/// Formats a duration exactly: `10s`, `250ms`, `1m30s` as `90s`.
+/// Formats a duration exactly: `10s`, `250ms`. `1m30s` becomes `90s`.
 pub fn format_duration_ns(ns: u64) -> String {
     let units = [
         ("h", 3_600 * SECOND_NS),
@@ -209,7 +211,7 @@ pub fn format_bit_rate(bits_per_s: u64) -> String {
     format_exact(bits_per_s, &units, "bit")
 }
 
-/// Formats a range of numbers of trials: `12 trials`, `6 to 12 trials`.
+/// Formats the number of trials as a number or a range: `12 trials`, `6 to 12 trials`.
 pub fn trials(least: usize, most: usize) -> String {
     if least < most {
         format!("{least} to {most} trials")
@@ -245,8 +247,8 @@ fn scale_of(unit: &str, units: &[(&str, u64)]) -> Option<u64> {
 fn multiply(digits: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let fraction = fraction.trim_end_matches('0');
-    // A number with more than 18 places cannot become whole with these multipliers, and would
-    // overflow 10^places.
+    // With these multipliers, a number with more than 18 decimal places cannot become whole, and
+    // 10^places would overflow.
     if fraction.len() > 18 || fraction.contains('.') {
         return None;
     }

@@ -3,32 +3,34 @@
 
 use crate::spec::{LocalSpec, Target};
 
-/// Action that turns one target into another, ordered from the smallest to the largest.
+/// Action that turns one target into another. The actions are ordered from the smallest to the
+/// largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// The running target is used unchanged.
     None,
-    /// The links of the running hosts are set without a restart of nodes.
+    /// The links of the running hosts are set, without a restart of nodes.
     Limits,
     /// The nodes restart and keep their data.
     Restart,
-    /// A new cluster is needed. The running one is stopped and its data is lost.
+    /// A new cluster is needed. The running cluster is stopped, and its data is lost.
     Start,
 }
 
 /// Order in which running nodes get another configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restarts {
-    /// One after the other, so that the ring always answers. It took 286 s on three hosts that
-    /// share two cores.
+    /// One node after the other, so that the ring always answers. This took 286 s on three hosts
+    /// that share two cores.
     InTurn,
-    /// All nodes are stopped, then all are started, for a caller that restores the data afterwards.
+    /// All nodes are stopped, then all are started. This is for a caller that restores the data
+    /// afterwards.
     Together,
 }
 
-/// Keys of `cassandra.yaml` that determine the place or the format of data. If such a key changes
-/// on a node with data, the node does not start, does not find the data, or has files of both
-/// kinds.
+/// Keys of `cassandra.yaml` that determine where data is stored, or in which format. If such a key
+/// changes on a node with data, the node does not start, does not find the data, or has files of
+/// both kinds.
 const STORAGE_KEYS: [&str; 9] = [
     "allocate_tokens_for_keyspace",
     "allocate_tokens_for_local_replication_factor",
@@ -105,7 +107,7 @@ impl LocalSpec {
         found
     }
 
-    /// Returns true if files or options of the nodes differ.
+    /// Returns true if the files or the options of the nodes differ.
     pub fn has_other_files(&self, from: &LocalSpec) -> bool {
         self.heap_bytes != from.heap_bytes
             || self.collector != from.collector
@@ -115,7 +117,8 @@ impl LocalSpec {
             || self.topology != from.topology
     }
 
-    /// Returns true if a JVM would see another machine, whose size it reads only at its start.
+    /// Returns true if a JVM would see a machine of another size. A JVM reads the size only at its
+    /// start.
     pub fn has_other_machine(&self, from: &LocalSpec) -> bool {
         let machine = |spec: &LocalSpec| {
             let host = spec.hosts.as_ref().map(|hosts| hosts.host.clone());

@@ -1,23 +1,23 @@
 //! Translation of the addresses that nodes report into the addresses at which they can be reached.
-//! It is for containers, port forwards, and networks that translate addresses.
+//! This is needed for containers, port forwards, and networks that translate addresses.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-/// An address, with one port or with any port.
+/// The address of a node, with one port or with any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodePlace {
     /// IP address of the node.
     pub ip: IpAddr,
-    /// Its port. `None` means any port.
+    /// CQL port of the node. `None` means any port.
     pub port: Option<u16>,
 }
 
 impl FromStr for NodePlace {
     type Err = &'static str;
 
-    /// Parses `10.0.0.5`, `10.0.0.5:9042`, `::1` or `[::1]:9042`.
+    /// Parses an address such as `10.0.0.5`, `10.0.0.5:9042`, `::1` or `[::1]:9042`.
     fn from_str(text: &str) -> Result<NodePlace, &'static str> {
         let with_port = text.parse::<SocketAddr>().map(|at| (at.ip(), Some(at.port())));
         let read = with_port.or_else(|_| text.parse::<IpAddr>().map(|ip| (ip, None)));
@@ -45,12 +45,12 @@ impl fmt::Display for NodePlace {
 pub struct Translation(Vec<(NodePlace, NodePlace)>);
 
 impl Translation {
-    /// Adds a pair.
+    /// Adds a pair of a reported address and the address at which the node is reached.
     pub fn add(&mut self, said: NodePlace, reached: NodePlace) {
         self.0.push((said, reached));
     }
 
-    /// Returns the address for CQL connections to a node with this reported address.
+    /// Returns the address for CQL connections to a node that reports the address `said`.
     pub fn reached(&self, said: SocketAddr) -> SocketAddr {
         let Some((_, reached)) = self.pair(said) else {
             return said;
@@ -58,8 +58,8 @@ impl Translation {
         SocketAddr::new(reached.ip, reached.port.unwrap_or(said.port()))
     }
 
-    /// Returns the address for a port other than that of CQL. A port without its own pair is the
-    /// same port at the other address.
+    /// Returns the address for a port other than that of CQL. If the port has no pair, it is the
+    /// same port at the translated address.
     pub fn beside(&self, said: SocketAddr) -> SocketAddr {
         match self.pair(said) {
             Some((NodePlace { port: Some(_), .. }, _)) => self.reached(said),
@@ -68,8 +68,8 @@ impl Translation {
         }
     }
 
-    /// Returns the reported address of the node whose CQL port is reached at an address, if that
-    /// address is translated. `usual_port` is the port if the pair has none.
+    /// Returns the reported address of the node whose CQL port is reached at an address. `None` if
+    /// that address is not translated. `usual_port` is the port if the pair states no port.
     pub fn reported_address(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
         let leads_here = |place: &NodePlace| {
             place.ip == reached.ip() && place.port.is_none_or(|port| port == reached.port())
@@ -83,8 +83,8 @@ impl Translation {
         Some(SocketAddr::new(said.ip, port))
     }
 
-    /// Returns the pair of an address. A pair with its port takes precedence over a pair with any
-    /// port.
+    /// Returns the pair for a reported address. A pair that states the port takes precedence over a
+    /// pair with any port.
     fn pair(&self, said: SocketAddr) -> Option<(NodePlace, NodePlace)> {
         let lines = || self.0.iter().filter(|(line, _)| line.ip == said.ip());
         let exact = lines().find(|(line, _)| line.port == Some(said.port()));

@@ -6,7 +6,7 @@ use std::fmt;
 /// Action on existing data or schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
-    /// Create a keyspace, or a table, type, index or view in one.
+    /// Create a keyspace, or create a table, type, index or view in a keyspace.
     Create,
     /// Write, overwrite or delete rows.
     Write,
@@ -14,12 +14,12 @@ pub enum Act {
     Alter,
     /// Remove all rows of a table.
     Truncate,
-    /// Remove a keyspace or an object in it.
+    /// Remove a keyspace or an object in a keyspace.
     Drop,
 }
 
 impl Act {
-    /// All of them.
+    /// All actions on data and schema.
     pub const ALL: [Act; 5] = [
         Act::Create,
         Act::Write,
@@ -28,7 +28,7 @@ impl Act {
         Act::Drop,
     ];
 
-    /// Returns its word on the command line.
+    /// Returns the word for the action on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Act::Create => "create",
@@ -40,12 +40,12 @@ impl Act {
     }
 }
 
-/// A keyspace, or an object in a keyspace.
+/// A keyspace, or an object that a keyspace contains.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
-    /// The keyspace, with its name in the server.
+    /// Name of the keyspace in the server.
     pub keyspace: String,
-    /// The table, or the name of a type or view. `None` means the whole keyspace.
+    /// Name of the table, type or view. `None` means the whole keyspace.
     pub name: Option<String>,
 }
 
@@ -59,16 +59,16 @@ impl fmt::Display for Object {
 }
 
 measure::word_enum! {
-    /// Action on nodes themselves.
+    /// Action on the nodes of a cluster.
     #[derive(PartialOrd, Ord)]
     pub enum NodeAct {
-        /// Stop a node properly, and start it.
+        /// Stop a node properly, and start it again.
         Restart = "restart",
-        /// Stop or kill a process by a signal.
+        /// Pause or kill a process by a signal.
         Signal = "signal",
         /// Drop packets of a node, or reset its connections, on its machine.
         Network = "network",
-        /// Delete and evict pods of nodes, and cordon the machines that they run on.
+        /// Delete and evict pods of nodes, and cordon the machines on which they run.
         Pods = "pods",
     }
 }
@@ -81,7 +81,7 @@ pub struct Allow {
 }
 
 impl Allow {
-    /// Parses `ACT=KEYSPACE[.TABLE],…`. For nodes, only the action.
+    /// Parses `ACT=KEYSPACE[.TABLE],…`. An action on nodes has no keyspace.
     ///
     /// # Errors
     /// The mistake, and the valid forms.
@@ -123,18 +123,18 @@ impl Allow {
         Ok(all)
     }
 
-    /// Returns true if it contains no permissions.
+    /// Returns true if the value contains no permissions.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.nodes.is_empty()
     }
 
-    /// Adds the permissions of another value.
+    /// Adds the permissions of another value to this one.
     pub fn join(&mut self, other: Allow) {
         self.objects.extend(other.objects);
         self.nodes.extend(other.nodes);
     }
 
-    /// Returns true if it contains the object, or the object's keyspace.
+    /// Returns true if the action is permitted on the object or on the object's keyspace.
     pub fn names(&self, act: Act, object: &Object) -> bool {
         let whole = Object {
             name: None,
@@ -144,13 +144,13 @@ impl Allow {
         has(object.clone()) || has(whole)
     }
 
-    /// Returns true if it contains an action on nodes themselves.
+    /// Returns true if the action on nodes is permitted.
     pub fn names_of_nodes(&self, act: NodeAct) -> bool {
         self.nodes.contains(&act)
     }
 }
 
-/// Formats it for the command line.
+/// Formats the permissions for the command line.
 impl fmt::Display for Allow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let objects = self.objects.iter().map(|(act, object)| format!("{}={object}", act.word()));

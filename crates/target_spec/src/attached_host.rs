@@ -8,22 +8,25 @@ use std::path::{Path, PathBuf};
 /// Placeholder for the address of the node, in a word of [`ProcessControl`] or in a folder.
 pub const NODE_PLACE: &str = "{node}";
 
-/// A machine that nodes of an attached cluster run on.
+/// A machine on which nodes of an attached cluster run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedHost {
     /// Access to the machine.
     pub remote: RemoteHost,
-    /// Addresses of its nodes in the cluster. Empty means the addresses of the machine itself.
+    /// Addresses of the machine's nodes in the cluster. If empty, the addresses of the machine
+    /// itself.
     pub addresses: Vec<IpAddr>,
-    /// Commands that stop and start its nodes.
+    /// Method of stopping and starting the machine's nodes.
     pub control: Option<ProcessControl>,
-    /// Folder with the logs of a node, which are only read. [`NODE_PLACE`] represents the node.
+    /// Folder with the logs of a node. cassay only reads the logs. [`NODE_PLACE`] represents the
+    /// node.
     pub logs: Option<PathBuf>,
-    /// Folder with its data, whose disk settings are read. [`NODE_PLACE`] represents the node.
+    /// Folder with the data of a node. cassay reads the settings of the folder's disk.
+    /// [`NODE_PLACE`] represents the node.
     pub data: Option<PathBuf>,
 }
 
-/// Returns a folder for the node with this address.
+/// Returns the folder with the address of the node in place of the placeholder.
 pub fn folder_of_node(folder: &Path, node: IpAddr) -> PathBuf {
     let text = folder.to_string_lossy();
     PathBuf::from(text.replace(NODE_PLACE, &node.to_string()))
@@ -32,16 +35,17 @@ pub fn folder_of_node(folder: &Path, node: IpAddr) -> PathBuf {
 /// Method of stopping and starting a node that cassay did not start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProcessControl {
-    /// A unit of systemd.
+    /// The node runs in a unit of systemd, with this name.
     Systemd(String),
-    /// A container of Docker.
+    /// The node runs in a container of Docker, with this name.
     Docker(String),
-    /// Two programs with their arguments, run without a shell.
+    /// The node is stopped and started by two programs with their arguments. They run without a
+    /// shell.
     Command {
         /// Program that stops the node, and exits with 0 when it has ended.
         stop: Vec<String>,
-        /// Program that starts the node, and exits with 0 when it has started. It does no harm if
-        /// the node already runs.
+        /// Program that starts the node, and exits with 0 when it has started. The program does no
+        /// harm if the node already runs.
         start: Vec<String>,
     },
 }
@@ -64,7 +68,7 @@ impl ProcessControl {
         }
     }
 
-    /// Returns true if its commands distinguish several nodes.
+    /// Returns true if the commands distinguish several nodes.
     pub fn tells_nodes_apart(&self) -> bool {
         let has = |words: &[String]| words.iter().any(|word| word.contains(NODE_PLACE));
         match self {
@@ -75,7 +79,7 @@ impl ProcessControl {
         }
     }
 
-    /// Returns the method for one node.
+    /// Returns the method for the node with this address.
     #[must_use]
     pub fn for_node(&self, node: IpAddr) -> ProcessControl {
         let name = |name: &str| name.replace(NODE_PLACE, &node.to_string());

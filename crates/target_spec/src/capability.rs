@@ -6,7 +6,7 @@ measure::word_enum! {
     /// A capability that a plan may need from a target.
     #[derive(PartialOrd, Ord)]
     pub enum Capability {
-        /// Start with other settings: `cassandra.yaml`, heap, JVM options, number of nodes.
+        /// Start nodes with other settings: `cassandra.yaml`, heap, JVM options, number of nodes.
         Provision = "provision",
         /// Restart the nodes in turn with another configuration and the same data.
         Restart = "restart",
@@ -24,11 +24,11 @@ measure::word_enum! {
         Mbeans = "mbeans",
         /// Read memory, threads and collections of each node's JVM.
         JvmMetrics = "jvm-metrics",
-        /// Read each pause from the collector's log.
+        /// Read each pause from the log of the garbage collector.
         GcLog = "gc-log",
-        /// Read each node's `/proc`: CPU, memory, disk of the process.
+        /// Read `/proc` of each node's process: CPU, memory, disk.
         ProcessStatistics = "process-statistics",
-        /// Read CPU, memory, disk and network of the machine and the hosts that nodes run on.
+        /// Read CPU, memory, disk and network of the machine, and of the hosts on which nodes run.
         HostMetrics = "host-metrics",
         /// Read the nodes' log files.
         Logs = "logs",
@@ -60,13 +60,13 @@ measure::word_enum! {
         LinkRate = "link-rate",
         /// Delay packets on each host's link.
         LinkDelay = "link-delay",
-        /// Cut a host off from all others.
+        /// Cut a host off from all other hosts.
         HostCut = "host-cut",
         /// Drop packets from one host to another, or to a client.
         PacketFilter = "packet-filter",
-        /// Drop a share of these packets.
+        /// Drop a share of the packets from one host to another, or to a client.
         PacketLoss = "packet-loss",
-        /// Reset connections.
+        /// Reset the connections of a node.
         Reset = "connection-reset",
         /// Remove a volume together with its unsynced data.
         VolumeOff = "volume-off",
@@ -82,7 +82,7 @@ measure::word_enum! {
 }
 
 impl Capability {
-    /// Faults of volumes, on hosts that have volumes.
+    /// The capabilities for faults of volumes. Only hosts with volumes have them.
     pub const OF_VOLUMES: [Capability; 5] = [
         Capability::VolumeOff,
         Capability::VolumeReadOnly,
@@ -91,7 +91,7 @@ impl Capability {
         Capability::VolumeErrors,
     ];
 
-    /// Returns true if hosts need separate volumes for it.
+    /// Returns true if hosts need separate volumes for the capability.
     pub fn is_of_volumes(self) -> bool {
         self == Capability::Volume || Capability::OF_VOLUMES.contains(&self)
     }
@@ -101,12 +101,12 @@ impl Capability {
 /// the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapabilityStatus {
-    /// Capability with this status.
+    /// Capability whose status this is.
     #[serde(rename = "ability")]
     pub capability: Capability,
-    /// True if it is present.
+    /// True if the capability is present.
     pub present: bool,
-    /// Method by which it works, or the reason why it is absent and the remedy.
+    /// Method by which the capability works. If it is absent, the reason and the remedy.
     pub detail: String,
 }
 
@@ -120,7 +120,8 @@ impl CapabilityStatus {
         }
     }
 
-    /// Returns the method of the capability, or the reason why it is absent.
+    /// Returns the method of the capability. If the capability is absent, returns the reason as an
+    /// error.
     pub fn answer(&self) -> Result<String, String> {
         let detail = self.detail.clone();
         if self.present {

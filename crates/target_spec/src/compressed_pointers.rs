@@ -3,15 +3,16 @@
 
 use crate::spec::{Collector, LocalSpec};
 
-/// Memory that pointers of 4 bytes can address, with objects that are aligned to 8 bytes.
+/// Size of the memory that pointers of 4 bytes can address, in bytes, if objects are aligned to 8
+/// bytes.
 const REACHED_BYTES: u64 = 32 << 30;
 /// Default alignment of objects in a JVM, in bytes.
 const ALIGNMENT_BYTES: u64 = 8;
 
 /// Returns the largest heap, in bytes, whose objects are addressed by pointers of 4 bytes. The JVM
-/// keeps the lowest addresses free, up to the alignment of its heap. The alignment is the largest
-/// size of a region with G1 and Shenandoah (32 MiB), and 2 MiB with the parallel collector. ZGC has
-/// no such pointers.
+/// keeps the lowest addresses free, up to the alignment of its heap. With G1 and Shenandoah, the
+/// alignment is the largest size of a region (32 MiB). With the parallel collector, it is 2 MiB.
+/// ZGC has no such pointers.
 ///
 /// Observed with Java 17.0.15: G1 uses them up to -Xmx32736m, but not from -Xmx32737m on. The
 /// parallel collector uses them at -Xmx32750m, but not at -Xmx32767m.
@@ -25,8 +26,8 @@ pub fn narrow_heap_max_bytes(collector: Collector, object_alignment_bytes: u64) 
     REACHED_BYTES * (alignment / ALIGNMENT_BYTES) - kept_free
 }
 
-/// Options that change the form of objects, or of pointers to objects or classes, from that in an
-/// archive created without them. This applies to any value of the option.
+/// Options that change the form of objects, or of pointers to objects or classes. An archive that
+/// was created without such an option has another form. This applies to any value of the option.
 const OTHER_FORMS: [&str; 4] = [
     "-XX:-UseCompressedOops",
     "-XX:-UseCompressedClassPointers",
@@ -35,8 +36,8 @@ const OTHER_FORMS: [&str; 4] = [
 ];
 const OBJECT_ALIGNMENT: &str = "-XX:ObjectAlignmentInBytes=";
 
-/// Returns the reason why JVMs of a specification do not map an archive of classes. `None` if they
-/// do.
+/// Returns the reason why the JVMs of a specification do not map an archive of classes. `None` if
+/// they do.
 pub(crate) fn unlike_archive(spec: &LocalSpec) -> Option<String> {
     let collector = chosen(spec);
     if collector == Collector::Z {
@@ -57,7 +58,8 @@ pub(crate) fn unlike_archive(spec: &LocalSpec) -> Option<String> {
     (spec.heap_bytes > most).then(|| format!("a heap of more than {}MiB", most >> 20))
 }
 
-/// Returns the collector of a specification: the stated one, that of its options, or Cassandra's.
+/// Returns the collector of a specification: the stated collector, or else the one that its JVM
+/// options select, or else Cassandra's default.
 fn chosen(spec: &LocalSpec) -> Collector {
     let by_option = || {
         let is_on = |one: &Collector| spec.jvm_options.contains(&one.option());
@@ -80,7 +82,7 @@ mod tests {
         }
     }
 
-    /// Values of Java 17.0.15, read from its output of all flags.
+    /// The expected values are those of Java 17.0.15, read from its output of all flags.
     #[test]
     fn the_largest_heap_with_small_pointers_is_that_of_the_jvm() {
         let is_narrow =

@@ -1,11 +1,11 @@
 //! Separates harmless settings of a node, which are only data, from harmful settings. Harmful
 //! settings may run a program, load a class, or write and read files on this machine.
 //!
-//! Both decisions use lists of settings known to be harmless. A JVM has more than a thousand
-//! options, and Cassandra has five hundred settings. A setting that was never reviewed is not on
-//! the list, so it requires the trust of the user (decision 028).
+//! For JVM options and for `cassandra.yaml`, lists name the settings that are known to be harmless.
+//! A JVM has more than a thousand options, and Cassandra has five hundred settings. A setting that
+//! was never reviewed is not on the list, so it requires the trust of the user (decision 028).
 //!
-//! Long because of these lists.
+//! The file is long because of these lists.
 
 use serde_json::Value;
 
@@ -65,8 +65,8 @@ const SWITCHES: &[&str] = &[
     "ZUncommit",
 ];
 
-/// Flags of `-XX:NAME=NUMBER`. Flags of G1 and Shenandoah are recognized by their prefix. The name
-/// is important, since `-XX:OnError=1` runs a program.
+/// Names of flags of the form `-XX:NAME=NUMBER`. Flags of G1 and Shenandoah are recognized by their
+/// prefix. Checking the number is not enough, since `-XX:OnError=1` runs a program.
 const NUMBERS: &[&str] = &[
     "ActiveProcessorCount",
     "AdaptiveSizePolicyWeight",
@@ -125,7 +125,7 @@ const NUMBERS: &[&str] = &[
     "ZUncommitDelay",
 ];
 
-/// Flags whose value is a word, with the permitted words.
+/// Flags whose value is a word, with the permitted words of each flag.
 const WORDS: &[(&str, &[&str])] = &[
     (
         "ShenandoahGCHeuristics",
@@ -137,13 +137,14 @@ const WORDS: &[(&str, &[&str])] = &[
 /// Prefixes of system properties that Cassandra and Netty read as a number or a switch.
 const PROPERTIES: &[&str] = &["cassandra.", "io.netty.", "jdk.nio.maxCachedBufferSize"];
 
-/// Parts of the names of properties that give access to the node, even if the value is a number.
+/// Parts of the names of properties that give access to the node. Such a property is harmful even
+/// if its value is a number.
 const DOORS: &[&str] = &[
     "auth", "insecure", "jmx", "password", "rmi", "ssl", "udf", "unsafe",
 ];
 
-/// Returns true if a JVM option is only data, which means sizes, numbers and switches that affect
-/// only the internal work of the JVM.
+/// Returns true if a JVM option is only data. Such options are sizes, numbers and switches that
+/// affect only the internal work of the JVM.
 pub fn is_harmless_option(option: &str) -> bool {
     if matches!(option, "-server" | "-ea" | "-da" | "-Xint" | "-Xrs") {
         return true;
@@ -182,20 +183,20 @@ fn property(rest: &str) -> bool {
         && (is_number(value) || matches!(value, "true" | "false"))
 }
 
-/// Returns true if a part of a name is a port, as in `local.port`, but not in
-/// `native_transport_requests`.
+/// Returns true if a part of a name means a port, as in `local.port`. `native_transport_requests`
+/// has no such part.
 fn names_port(name: &str) -> bool {
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
     parts.any(|part| part.ends_with("port") && !part.ends_with("transport"))
 }
 
-/// Returns true if the text has only letters and digits, so it contains no path and no other
+/// Returns true if the text has only letters and digits. Such a text contains no path and no other
 /// option.
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-/// Returns true for texts like `12`, `1.5`, `64m`.
+/// Returns true for texts such as `12`, `1.5` or `64m`.
 fn is_number(text: &str) -> bool {
     let digits = text.trim_end_matches(|c: char| "kKmMgGtT".contains(c));
     text.len() - digits.len() <= 1
@@ -203,7 +204,7 @@ fn is_number(text: &str) -> bool {
         && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// Settings of `cassandra.yaml` that permit code in statements.
+/// Settings of `cassandra.yaml` that permit code in CQL statements.
 const CODE_SWITCHES: &[&str] = &[
     "allow_extra_insecure_udfs",
     "allow_insecure_udfs",
@@ -232,8 +233,8 @@ const ACCESS_MODES: &[&str] = &[
     "standard",
 ];
 
-/// Words that settings of `cassandra.yaml` may have as their value, by the path of the setting. `*`
-/// is any one key. Items of a list have the path of the list.
+/// Words that settings of `cassandra.yaml` may have as their values, by the path of the setting.
+/// `*` stands for any one key. Items of a list have the path of the list.
 const YAML_WORDS: &[(&str, &[&str])] = &[
     (
         "batchlog_endpoint_strategy",
@@ -315,9 +316,9 @@ const YAML_WORDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Returns the paths, below a key of `cassandra.yaml`, whose values are more than data. A number, a
-/// switch or a quantity (`64MiB/s`, `10ms`) is data for any other key, since it cannot name a
-/// class, a program or a file. A word is data if it is a known word.
+/// Returns the paths, below a key of `cassandra.yaml`, whose values are more than data. Under any
+/// key but those for code, a number, a switch or a quantity (`64MiB/s`, `10ms`) is data, since it
+/// cannot name a class, a program or a file. A word is data if it is a known word of the setting.
 pub fn harmful_settings(key: &str, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     look(key, value, &mut found);
@@ -339,8 +340,8 @@ fn look(path: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Returns true for a number with a unit. Cassandra's units are letters, with `/s` after a size for
-/// a rate.
+/// Returns true for a number with a unit. Units of Cassandra are letters. A rate has `/s` after a
+/// size.
 fn is_quantity(text: &str) -> bool {
     let unit = text
         .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
@@ -500,7 +501,7 @@ mod tests {
                 json!([{"class_name": "x"}]),
                 "crypto_provider.class_name",
             ),
-            // An unknown key may name code in a later release.
+            // The setting is harmful, because an unknown key may name code in a later release.
             ("anything", json!("1/etc/passwd"), "anything"),
         ] {
             assert_eq!(harmful_settings(key, &value), [at], "{key}: {value}");

@@ -1,11 +1,12 @@
-//! JVM options that override the setting `heap`. Plans and reports use that setting.
+//! JVM options that override the setting `heap`. cassay refuses them, because plans and reports use
+//! the setting.
 
 use crate::spec::LocalSpec;
 
-/// Options that set the maximum heap in bytes.
+/// Options that set the maximum heap, in bytes.
 const MAX: [&str; 2] = ["-Xmx", "-XX:MaxHeapSize="];
 
-/// Options that set an initial heap, which may be smaller.
+/// Options that set an initial heap, which may be smaller than the maximum.
 const INITIAL: [&str; 3] = ["-Xms", "-XX:InitialHeapSize=", "-XX:MinHeapSize="];
 
 /// Options with which the JVM derives a heap from the memory of the machine.
@@ -32,8 +33,8 @@ pub fn jvm_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// Describes the first option that sets another heap than `heap`. `None` if there is no such
-/// option.
+/// Describes the first JVM option that sets another heap than the setting `heap`. `None` if no
+/// option does.
 pub(crate) fn heap_refusal(spec: &LocalSpec) -> Option<String> {
     let heap = spec.heap_bytes;
     spec.jvm_options.iter().find_map(|option| {

@@ -11,19 +11,19 @@ use std::time::Duration;
 /// Limits of a host. An absent value sets no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSpec {
-    /// Numbers of the CPUs that it may use.
+    /// Numbers of the CPUs that the host may use.
     pub cpus: Option<Vec<usize>>,
-    /// CPU time, in cores. For example, 1.5 means 150 ms in each 100 ms.
+    /// CPU time of the host, in cores. For example, 1.5 means 150 ms in each 100 ms.
     pub cpu_quota: Option<f64>,
-    /// Memory in bytes, including the page cache.
+    /// Memory of the host in bytes, including the page cache.
     pub memory_bytes: Option<u64>,
-    /// Size of its data volume in bytes. `None` means that its data is on the file system of the
+    /// Size of the host's data volume, in bytes. If `None`, the data is on the file system of the
     /// machine itself.
     pub volume_bytes: Option<u64>,
-    /// Limits of its data volume, which they require.
+    /// Limits of the host's data volume. They require such a volume.
     #[serde(default)]
     pub disk: DiskSpec,
-    /// Its link to the switch.
+    /// Link from the host to the switch.
     #[serde(flatten)]
     pub link: LinkSpec,
 }
@@ -31,13 +31,13 @@ pub struct HostSpec {
 /// Limits of a host's volume for all its processes together. An absent value sets no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpec {
-    /// Reads per second.
+    /// Maximum number of reads per second.
     pub read_iops: Option<u64>,
-    /// Writes per second.
+    /// Maximum number of writes per second.
     pub write_iops: Option<u64>,
-    /// Bytes read per second.
+    /// Maximum number of bytes read per second.
     pub read_bytes_per_s: Option<u64>,
-    /// Bytes written per second.
+    /// Maximum number of bytes written per second.
     pub write_bytes_per_s: Option<u64>,
 }
 
@@ -52,10 +52,11 @@ impl DiskSpec {
         ]
     }
 
-    /// Returns the disk limits among those of a control group, by the names of [`DiskSpec::each`].
+    /// Returns the disk limits among the limits of a control group. Their names are those of
+    /// [`DiskSpec::each`].
     ///
     /// # Errors
-    /// A limit is not a whole number; the message says which.
+    /// A limit is not a whole number. The message names the limit.
     pub fn from_limits(limits: &BTreeMap<String, String>) -> Result<DiskSpec, String> {
         let value = |name: &str| match limits.get(name).map(|text| (text, text.parse::<u64>())) {
             None => Ok(None),
@@ -72,7 +73,7 @@ impl DiskSpec {
         })
     }
 
-    /// Returns the lower of these limits and those of `other`.
+    /// Returns the lower one of each of these limits and the same limit of `other`.
     pub fn narrowed(self, other: DiskSpec) -> DiskSpec {
         let lower = |one: Option<u64>, other: Option<u64>| match (one, other) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -86,12 +87,12 @@ impl DiskSpec {
         }
     }
 
-    /// Returns true if it limits writes.
+    /// Returns true if at least one limit applies to writes.
     pub fn limits_writes(&self) -> bool {
         self.write_iops.is_some() || self.write_bytes_per_s.is_some()
     }
 
-    /// Returns true if it sets a limit.
+    /// Returns true if at least one limit is set.
     pub fn limits(&self) -> bool {
         *self != DiskSpec::default()
     }
@@ -100,17 +101,17 @@ impl DiskSpec {
 /// Limits of a host's link, which are the same in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSpec {
-    /// Bits per second.
+    /// Maximum rate of the link, in bit/s.
     #[serde(rename = "link_rate_bits_per_s")]
     pub rate_bits_per_s: Option<u64>,
-    /// One-way delay, in addition to that of the path itself.
+    /// One-way delay, in addition to the delay of the path itself.
     #[serde(rename = "link_delay_ns", with = "nanoseconds")]
     pub delay: Option<Duration>,
 }
 
 impl LinkSpec {
-    /// Returns the stricter of these limits and those of `other`, which is the lower rate and the
-    /// longer delay.
+    /// Returns the stricter one of each of these limits and the same limit of `other`: the lower
+    /// rate and the longer delay.
     pub fn narrowed(self, other: LinkSpec) -> LinkSpec {
         let rates = [self.rate_bits_per_s, other.rate_bits_per_s];
         LinkSpec {
@@ -125,27 +126,28 @@ impl LinkSpec {
 pub struct RemoteHost {
     /// Destination for `ssh` (`db1`, `user@db1`, `ssh://user@db1:2222`), or the name of a pod.
     pub ssh: String,
-    /// Location of the pod. `None` means that it is reached with `ssh`.
+    /// Location of the pod. `None` if the machine is reached with `ssh`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod: Option<PodPlace>,
-    /// Folder on it for all files of cassay. `None` means the user's cache for the program, and
-    /// `/tmp` for files that are removed when its agent ends.
+    /// Folder on the machine for all files of cassay. `None` means the user's cache for the
+    /// program, and `/tmp` for files that are removed when the agent ends.
     pub folder: Option<PathBuf>,
-    /// True if its agent runs as root, with `sudo -n`.
+    /// True if the agent runs as root, by `sudo -n`.
     pub sudo: bool,
-    /// Name of its machine type at the provider, for reports: `i4i.2xlarge`.
+    /// Name of the machine type at the provider, for reports: `i4i.2xlarge`.
     pub machine_type: Option<String>,
-    /// Address by which other machines reach it. `None` means the address at which its sshd was
-    /// reached.
+    /// Address by which other machines reach this machine. `None` means the address at which its
+    /// sshd was reached.
     pub address: Option<Ipv4Addr>,
-    /// Number of managed nodes on it. `None` means an equal share of the nodes, like all machines
-    /// without this number.
+    /// Number of managed nodes on the machine. `None` means an equal share of the nodes, like all
+    /// machines that state no number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<usize>,
 }
 
 impl RemoteHost {
-    /// Returns its name for ssh, with its machine type if stated: `db1 (i4i.2xlarge)`.
+    /// Returns the name of the machine for ssh, with its machine type if stated: `db1
+    /// (i4i.2xlarge)`.
     pub fn ssh_name(&self) -> String {
         match &self.machine_type {
             Some(of) => format!("{} ({of})", self.ssh),
@@ -153,8 +155,8 @@ impl RemoteHost {
         }
     }
 
-    /// Returns the address by which other machines reach it. It is the stated one, or the one at
-    /// which its sshd was `reached`, if that is an IPv4 address.
+    /// Returns the address by which other machines reach this machine. It is the stated address, or
+    /// the address at which its sshd was `reached`, if that is an IPv4 address.
     pub fn address_or(&self, reached: Option<IpAddr>) -> Option<Ipv4Addr> {
         self.address.or(match reached {
             Some(IpAddr::V4(address)) => Some(address),
@@ -163,15 +165,15 @@ impl RemoteHost {
     }
 }
 
-/// The hosts that nodes run on: equal simulated hosts, or remote machines.
+/// The hosts on which nodes run: equal simulated hosts, or remote machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostsSpec {
     /// Number of hosts.
     pub count: usize,
-    /// Pods to create as hosts. Their machines have only numbers until the pods run.
+    /// Pods to create as hosts. Until the pods run, their machines have only numbers.
     #[serde(skip)]
     pub pods: Option<NodePods>,
-    /// The remote machines, one for each host. Empty means simulated hosts on this machine.
+    /// The remote machines, one for each host. If empty, the hosts are simulated on this machine.
     #[serde(default)]
     pub machines: Vec<RemoteHost>,
     /// Isolation of simulated hosts.
@@ -182,19 +184,20 @@ pub struct HostsSpec {
 }
 
 impl HostsSpec {
-    /// Returns the names of remote machines for `ssh`, each with its machine type if stated.
+    /// Returns the names of remote machines for `ssh`. Each name includes the machine type, if it
+    /// is stated.
     pub fn names(&self) -> Vec<String> {
         self.machines.iter().map(RemoteHost::ssh_name).collect()
     }
 
-    /// Returns the number of nodes on all of them. A host that does not state its number has `each`
-    /// nodes.
+    /// Returns the total number of nodes on all hosts. A host that does not state its number has
+    /// `each` nodes.
     pub fn nodes(&self, each: usize) -> usize {
         let stated = |host: usize| self.machines.get(host).and_then(|machine| machine.nodes);
         (0..self.count).map(|host| stated(host).unwrap_or(each)).sum()
     }
 
-    /// Returns true if they are remote machines.
+    /// Returns true if the hosts are remote machines.
     pub fn are_machines(&self) -> bool {
         !self.machines.is_empty()
     }
@@ -207,7 +210,7 @@ measure::word_enum! {
         StandIns = "hosts",
         /// Remote machines that are reached with ssh.
         Machines = "machines",
-        /// Only addresses of this machine.
+        /// Addresses of this machine, without any isolation.
         Addresses = "loopback",
         /// Machines of an attached cluster.
         Others = "attach",
@@ -215,28 +218,29 @@ measure::word_enum! {
 }
 
 impl HostKind {
-    /// Returns true if all of them are on this machine.
+    /// Returns true if all hosts are on this machine.
     pub fn is_this_machine(self) -> bool {
         matches!(self, HostKind::StandIns | HostKind::Addresses)
     }
 
-    /// Returns true if each host is managed and has more than an address.
+    /// Returns true if cassay manages each host, and each host has more than an address.
     pub fn are_apart(self) -> bool {
         matches!(self, HostKind::StandIns | HostKind::Machines)
     }
 }
 
 measure::word_enum! {
-    /// Degree of isolation of hosts.
+    /// The way in which simulated hosts are isolated from each other.
     #[derive(Default)]
     pub enum Isolation {
-        /// Isolation as with [`Isolation::Hosts`] if this machine allows it, otherwise loopback.
+        /// Isolation as with [`Isolation::Hosts`] if this machine allows it, otherwise as with
+        /// [`Isolation::Loopback`].
         #[default]
         Auto = "auto",
-        /// A separate network, cgroups and a volume for each host. Refused if the machine does not
-        /// allow that.
+        /// A separate network, cgroups and a volume for each host. cassay refuses this if the
+        /// machine does not allow it.
         Hosts = "hosts",
-        /// Only separate addresses, without any limits of [`HostSpec`].
+        /// Only separate addresses. The limits of [`HostSpec`] do not apply.
         Loopback = "loopback",
     }
 }

@@ -1,5 +1,5 @@
-//! Indexes of nodes and hosts, and lists with a value for each node or host. An index of one kind
-//! cannot be given for the other.
+//! Indexes of nodes and hosts, and lists with a value for each node or host. An index of a node
+//! cannot be passed in place of an index of a host.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ macro_rules! index {
         pub struct $name(pub usize);
 
         impl $name {
-            /// Returns the number that people use, from 1.
+            /// Returns the number that people use, which starts at 1.
             pub fn number(self) -> usize {
                 self.0 + 1
             }
@@ -24,7 +24,7 @@ macro_rules! index {
             }
         }
 
-        /// Errors show the bare index.
+        /// In errors, only the number of the index is shown.
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)
@@ -61,7 +61,7 @@ pub type PerNode<T> = PerIndex<NodeIndex, T>;
 /// A list with a value for each host, in host order.
 pub type PerHost<T> = PerIndex<HostIndex, T>;
 
-/// A list that takes only one kind of index.
+/// A list that can be accessed only by one kind of index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerIndex<I, T> {
     values: Vec<T>,
@@ -84,7 +84,7 @@ impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
         self.values.get::<usize>(index.into())
     }
 
-    /// Returns the value with this index, for a change.
+    /// Returns the value with this index, for modification.
     pub fn get_mut(&mut self, index: I) -> Option<&mut T> {
         self.values.get_mut::<usize>(index.into())
     }
@@ -105,7 +105,7 @@ impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
         self.values.push(value);
     }
 
-    /// Removes all values from this number on.
+    /// Removes all values whose index is not below this number.
     pub fn truncate(&mut self, count: usize) {
         self.values.truncate(count);
     }
@@ -120,7 +120,7 @@ impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
         self.values.iter()
     }
 
-    /// Returns all values, in order, for a change.
+    /// Returns all values, in order, for modification.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.values.iter_mut()
     }
@@ -141,7 +141,7 @@ impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
             .map(|(position, value)| (I::from(position), value))
     }
 
-    /// Returns the index of the first value that fits.
+    /// Returns the index of the first value for which `fits` returns true.
     pub fn position(&self, fits: impl FnMut(&T) -> bool) -> Option<I> {
         self.values.iter().position(fits).map(I::from)
     }

@@ -1,23 +1,23 @@
-//! Java of the nodes: the requested one, those that suit a release, and those that Cassandra
-//! supports.
+//! Java of the nodes: the requested Java, the versions that suit a release, and the versions that
+//! Cassandra supports.
 
 use crate::spec::LocalSpec;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use versions::Release;
 
-/// Requested Java of the nodes.
+/// The Java that is requested for the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JavaChoice {
-    /// An installed Java of this major version: 17.
+    /// An installed Java of this major version, such as 17.
     Major(u32),
-    /// The Java in this folder, in the sense of `JAVA_HOME`.
+    /// The Java in this folder, which could be the value of `JAVA_HOME`.
     Home(PathBuf),
 }
 
 impl JavaChoice {
-    /// Describes it.
+    /// Describes the requested Java.
     pub fn words(&self) -> String {
         match self {
             JavaChoice::Major(major) => format!("Java {major}"),
@@ -26,19 +26,19 @@ impl JavaChoice {
     }
 }
 
-/// Requirements for a Java.
+/// Requirements that a Java must meet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JavaWanted {
-    /// Suitable major versions, the best one first.
+    /// Suitable major versions, the best version first.
     pub majors: Vec<u32>,
-    /// Folder of the required one.
+    /// Folder of the Java, if a certain one is required.
     pub home: Option<PathBuf>,
-    /// Description of the software that needs it: `Cassandra 5.0.8`.
+    /// Description of the software that needs the Java: `Cassandra 5.0.8`.
     pub by: String,
 }
 
 impl JavaWanted {
-    /// Returns the requirements of the nodes of a specification.
+    /// Returns the Java requirements of the nodes of a specification.
     pub fn from_spec(spec: &LocalSpec) -> JavaWanted {
         let by = format!("Cassandra {}", spec.release);
         let fitting = java_majors(&spec.release);
@@ -69,15 +69,15 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
     })
 }
 
-/// Java that cassay prefers, so that nodes of different release lines run on the same Java. All
-/// lines are known to start on it.
+/// Major version of Java that cassay prefers, so that nodes of different release lines run on the
+/// same Java. All lines are known to start on it.
 const JAVA_FIRST: u32 = 17;
 
-/// Oldest Java that cassay's JVM options and its agent in the JVM support.
+/// Oldest major version of Java that cassay's JVM options and its agent in the JVM support.
 const JAVA_OLDEST: u32 = 11;
 
-/// Returns the major versions of Java on which nodes of a release are started, the preferred one
-/// first.
+/// Returns the major versions of Java on which nodes of a release are started, the preferred
+/// version first.
 pub fn java_majors(release: &Release) -> Vec<u32> {
     let line = release.line();
     let all = line.java_seen.iter().chain(line.java_supported.iter().rev()).copied();
@@ -90,7 +90,8 @@ pub fn java_majors(release: &Release) -> Vec<u32> {
     majors
 }
 
-/// Says that a release is not made for a Java. `None` if the release supports it.
+/// Returns a sentence that a release does not support a Java version. `None` if the release
+/// supports it.
 pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     let line = release.line();
     (!line.java_supported.contains(&major)).then(|| {
@@ -103,7 +104,8 @@ pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     })
 }
 
-/// Parses the major version: 17 from `17.0.15`, 8 from `1.8.0_412`, 21 from `21-ea`.
+/// Parses the major version of a Java version: 17 from `17.0.15`, 8 from `1.8.0_412`, 21 from
+/// `21-ea`.
 pub fn java_major(version: &str) -> Option<u32> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit());
     let first = numbers.next()?.parse().ok()?;
@@ -113,7 +115,7 @@ pub fn java_major(version: &str) -> Option<u32> {
     Some(first)
 }
 
-/// Returns the version from the text of the file `release` in a Java home.
+/// Returns the Java version in the text of the file `release` in a Java home.
 pub fn java_in_release(text: &str) -> Option<&str> {
     let said = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(said.trim().trim_matches('"'))

@@ -8,38 +8,40 @@ use std::time::Duration;
 pub struct NullSpec {
     /// Latency added to every answer.
     pub latency: Latency,
-    /// Periodic stalls, if any.
+    /// Periodic stalls. `None` if the server never stalls.
     pub stall: Option<Stall>,
     /// Maximum number of answers per second, sent one after the other in the order of their
-    /// requests. Additional requests wait in an unlimited queue. `None` means as fast as possible.
-    /// The latency is added to the time in the queue. Event loops have equal shares of the
-    /// capacity.
+    /// requests. Additional requests wait in an unlimited queue. `None` means that answers are sent
+    /// as fast as possible. The latency is added to the time in the queue. Each event loop has an
+    /// equal share of the capacity.
     pub capacity_per_s: Option<u64>,
-    /// Change of the capacity over time, if any. A measurement should find it.
+    /// Change of the capacity over time, if any. A measurement should find this change.
     pub drift: Option<Drift>,
-    /// Shares (0 to 1) of operations that are answered with an error. Operations are EXECUTE, BATCH
-    /// and QUERY, except for schema, system tables and USE. Each event loop counts separately.
+    /// Errors with which operations are answered, each with the share of operations from 0 to 1.
+    /// Operations are EXECUTE, BATCH and QUERY, except for schema, system tables and USE. Each
+    /// event loop counts separately.
     pub errors: Vec<(ErrorCode, f64)>,
-    /// Result of a read.
+    /// Result that a read returns.
     pub reads: Reads,
-    /// CPUs, each with one event loop pinned to it. If empty, there is one event loop, which is not
-    /// pinned.
+    /// CPUs to which event loops are pinned, one event loop to each. If empty, there is one event
+    /// loop, which is not pinned.
     pub cpus: Vec<usize>,
-    /// Port on 127.0.0.1. 0 means a free port.
+    /// Port on 127.0.0.1. 0 selects a free port.
     pub port: u16,
-    /// Required user and password. `None` means that connections are ready without authentication.
+    /// Required user name and password. If `None`, clients need no authentication.
     pub credentials: Option<(String, String)>,
-    /// True to poll without sleeping. Answers then come some µs earlier, but polling needs a whole
-    /// CPU.
+    /// True if the server polls without sleeping. Answers then come some µs earlier, but polling
+    /// needs a whole CPU.
     pub spin: bool,
 }
 
-/// A latency distribution, between the arrival of a request and the release of its answer.
+/// A latency distribution. The latency is the time from the arrival of a request to the release of
+/// its answer.
 ///
 /// An answer is never early. It is late by the time in which the thread of the loop wakes up. With
 /// one request at a time and a fixed latency of 0.1, 1 and 10 ms, the median was 68, 104 and 141 µs
 /// late. That includes the bare round trip, on a busy virtual machine with two CPUs. The first
-/// command measured it, and the second one measures a bare round trip:
+/// command measured this delay, and the second one measures a bare round trip:
 ///
 /// ```text
 /// cargo run --release -p null_server --example null -- late 1000
@@ -52,25 +54,25 @@ pub enum Latency {
     None,
     /// The same latency for every answer. Answers leave in the order of their requests.
     Fixed {
-        /// Latency, ns.
+        /// Latency of every answer, in ns.
         ns: u64,
     },
     /// Uniform latencies. Answers may overtake each other.
     Uniform {
-        /// Shortest latency, ns.
+        /// Shortest latency, in ns.
         from_ns: u64,
-        /// Exclusive upper bound, ns.
+        /// Exclusive upper bound, in ns.
         to_ns: u64,
     },
     /// Exponential latencies. Answers may overtake each other.
     Exponential {
-        /// Mean, ns.
+        /// Mean latency, in ns.
         mean_ns: u64,
     },
 }
 
-/// A periodic stall. During it, the server sends no answers. At its end, it answers all requests
-/// that arrived in the meantime.
+/// A periodic stall. During a stall, the server sends no answers. At its end, the server answers
+/// all requests that arrived in the meantime.
 ///
 /// The first stall begins one `every` after the start of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -81,17 +83,17 @@ pub struct Stall {
     pub length: Duration,
 }
 
-/// A capacity that changes linearly, from the server's start on.
+/// A capacity that changes linearly, from the start of the server on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// Share of the capacity at the end; above zero.
+    /// Share of the capacity that is left at the end. It is above zero.
     pub to: f64,
-    /// Time until the end.
+    /// Time from the start of the server to the end of the change.
     pub over: Duration,
 }
 
 impl Default for Drift {
-    /// Returns a constant capacity.
+    /// Returns a drift that leaves the capacity unchanged.
     fn default() -> Drift {
         Drift {
             to: 1.0,
@@ -103,7 +105,7 @@ impl Default for Drift {
 /// Result of a read of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Reads {
-    /// No row.
+    /// No row is returned.
     #[default]
     Empty,
     /// One row. Columns of fixed width are zero, and collections are empty.
@@ -111,12 +113,12 @@ pub enum Reads {
         /// Length of each text, blob and other cell of variable width, in bytes.
         cell_bytes: u32,
     },
-    /// Many rows like that of [`Reads::Row`], in pages if the request specifies pages. It ignores
-    /// limits in the statement.
+    /// Many rows like that of [`Reads::Row`], in pages if the request specifies pages. Limits in
+    /// the statement are ignored.
     Rows {
-        /// Number of rows.
+        /// Number of returned rows.
         rows: u32,
-        /// As in [`Reads::Row`].
+        /// Length of each cell, as in [`Reads::Row`].
         cell_bytes: u32,
     },
 }

@@ -9,20 +9,21 @@ use topology::{Smt, Units};
 pub struct Topology {
     /// Rule for the placement.
     pub placing: Placing,
-    /// CPUs of each node. `None` means an equal share of the available CPUs.
+    /// Number of CPUs for each node. `None` means an equal share of the available CPUs.
     pub cpus: Option<u32>,
     /// Part of the machine for all nodes together. `None` means the whole machine.
     pub part: Option<(Units, u32)>,
     /// Use of SMT: whole cores for a node, or one thread of each core. `None` if not stated.
     pub smt: Option<Smt>,
-    /// Cores of each NUMA node that are reserved for interrupts and the system.
+    /// Number of cores of each NUMA node that are reserved for interrupts and the system.
     pub housekeeping: u32,
-    /// CPUs that are reserved for the client. `None` means as the [`Placing`] requires.
+    /// Number of CPUs that are reserved for the client. `None` means the number that the
+    /// [`Placing`] requires.
     pub client: Option<u32>,
 }
 
 impl Topology {
-    /// Returns true if it does not restrict the places where nodes run.
+    /// Returns true if the topology does not restrict where nodes run.
     pub fn is_silent(&self) -> bool {
         self.placing == Placing::None && !self.is_confined()
     }
@@ -44,10 +45,10 @@ measure::word_enum! {
         /// of vSphere 7. The guest does not know the actual topology. Threads run anywhere, memory
         /// is interleaved over all NUMA nodes, and the JVM counts the CPUs of the guest.
         OneSocketPerVcpu = "one-socket-per-vcpu",
-        /// Each node has a home, which is the NUMA nodes that the planner gives it. It shares all
-        /// their CPUs with other nodes, and has its memory on them.
+        /// Each node has a home, which consists of the NUMA nodes that the planner assigns to it.
+        /// It shares all CPUs of its home with other nodes, and has its memory there.
         Auto = "auto",
-        /// Each node has its own CPUs, placed by the planner, and memory close to them.
+        /// Each node has its own CPUs, which the planner selects, and memory close to them.
         Pinned = "pinned",
     }
 }

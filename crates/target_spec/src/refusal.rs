@@ -1,25 +1,26 @@
-//! Settings of local nodes that are impossible on any machine, and refused before the start.
+//! Settings of local nodes that no machine can apply. cassay refuses these settings before the
+//! start.
 
 use crate::compressed_pointers::unlike_archive;
 use crate::heap::heap_refusal;
 use crate::java::java_refusal;
 use crate::spec::LocalSpec;
 
-/// Reason why the nodes of a machine without power are not started on another machine, and the
-/// remedy.
+/// Reason why the nodes of a machine that has lost its power are not started on another machine,
+/// and the remedy.
 pub const NO_HA_OF_MACHINES: [&str; 2] = [
     "moves volumes between hosts, which is impossible for machines",
     "remove it, or its variant: `--set variants.NAME=none`",
 ];
 
-/// An impossible setting of local nodes.
+/// A setting of local nodes that no machine can apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecRefusal {
-    /// Its key below `target.local`.
+    /// Key of the setting below `target.local`.
     pub key: &'static str,
-    /// Reason, with its value.
+    /// Reason for the refusal, including the value.
     pub why: String,
-    /// Way to correct the mistake.
+    /// Advice on how to correct the setting.
     pub hint: String,
 }
 
@@ -46,8 +47,8 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
     java.into_iter().chain(classes).chain(heap).collect()
 }
 
-/// Returns the reason why nodes cannot share an archive of classes. `None` if they can, or if it is
-/// not requested.
+/// Returns the reason why nodes cannot share an archive of classes. `None` if they can, or if the
+/// specification does not request it.
 pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
     let what = unlike_archive(spec).filter(|_| spec.class_sharing)?;
     Some(format!(

@@ -1,19 +1,19 @@
-//! Secrets, and their sources.
+//! Secrets, and the sources of their values.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A text that is never printed. Its `Debug` is `***` and it has no `Display`.
+/// A text that is never printed. Its `Debug` output is `***`, and it has no `Display`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps `text` so that it is not shown.
+    /// Wraps `text` so that it cannot be shown by accident.
     pub fn new(text: String) -> Secret {
         Secret(text)
     }
 
-    /// Returns the text itself, only for sending.
+    /// Returns the text itself. It is only used to send the secret.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -28,12 +28,12 @@ impl fmt::Debug for Secret {
 /// Source of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
-    /// The first line of a file.
+    /// The secret is the first line of a file.
     File(PathBuf),
-    /// The value of an environment variable.
+    /// The secret is the value of an environment variable.
     Env(String),
-    /// A name whose source is still unknown.
+    /// A name whose source is not known yet.
     Named(String),
-    /// A value in memory.
+    /// The secret is a value in memory.
     Held(Secret),
 }

@@ -1,9 +1,9 @@
-//! Serialized forms of durations and of absent values, as records of earlier versions have them.
+//! Serialized forms of durations and of absent values, as records of earlier versions contain them.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::time::Duration;
 
-/// Reads a value; null means the default.
+/// Reads a value. Null means the default.
 pub fn null_as_default<'de, T, D>(from: D) -> Result<T, D::Error>
 where
     T: Deserialize<'de> + Default,
@@ -12,7 +12,7 @@ where
     Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
-/// A duration as seconds.
+/// Serializes a duration as seconds.
 pub mod seconds {
     use super::*;
 
@@ -25,7 +25,7 @@ pub mod seconds {
     }
 }
 
-/// A duration as nanoseconds, or null.
+/// Serializes a duration as nanoseconds, or as null.
 pub mod nanoseconds {
     use super::*;
 
@@ -108,7 +108,7 @@ mod tests {
         let text = serde_json::to_string(&spec).unwrap();
         let read: LocalSpec = serde_json::from_str(&text).unwrap();
         assert_eq!(read, spec);
-        // An earlier version wrote this.
+        // An earlier version wrote a record of this form.
         let old = serde_json::from_value::<LocalSpec>(json!({
             "nodes": 6, "racks": ["a"], "tokens": [[-7, 8], [9]], "address": null,
             "heap_bytes": spec.heap_bytes, "collector": "zgc", "yaml": yaml,

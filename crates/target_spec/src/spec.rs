@@ -1,4 +1,4 @@
-//! Specification of a target from a study or a command line.
+//! Specification of a target, as a study or a command line states it.
 
 use crate::address_translation::Translation;
 use crate::attached_host::AttachedHost;
@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use versions::Release;
 
-/// Maximum number of nodes of a local cluster, which is twice the largest planned size. The
-/// addresses of one network suffice for them and for the same number of added nodes. The check of
-/// memory determines the number that a machine can run.
+/// Maximum number of nodes of a local cluster. It is twice the largest planned size. The addresses
+/// of one network are enough for these nodes and for the same number of added nodes. The check of
+/// memory determines how many nodes a machine can run.
 pub const NODES_COUNT_MAX: usize = 128;
 
 /// Default port of a Jolokia agent.
@@ -28,9 +28,9 @@ pub const JOLOKIA_PORT: u16 = 8778;
 pub enum Target {
     /// Cassandra nodes that cassay starts on this machine.
     Local(LocalSpec),
-    /// A running cluster that cassay attaches to.
+    /// A running cluster to which cassay attaches.
     Attach(AttachSpec),
-    /// Cassay's own server, which answers immediately. Cassay attaches to it.
+    /// Cassay's own server, which answers immediately. cassay attaches to it.
     Null(NullSpec),
 }
 
@@ -55,42 +55,44 @@ impl Target {
 
 /// A local cluster of Apache Cassandra, on loopback addresses or on separate hosts.
 ///
-/// Records of kept clusters contain it, with release and data center in other fields.
+/// Records of kept clusters contain this value, with release and data center in other fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LocalSpec {
     /// The release of Cassandra.
     #[serde(skip)]
     pub release: Release,
-    /// Origin of its files.
+    /// Origin of the files of the release.
     pub origin: Origin,
-    /// Identity of the build, if it existed when the study was read.
+    /// Identity of the build, if the build existed when the study was read.
     pub build: Option<Box<BuildIdentity>>,
-    /// Java of the nodes. `None` means a suitable one among the installed versions.
+    /// Java of the nodes. `None` means a suitable version among the installed versions.
     pub java: Option<JavaChoice>,
-    /// Number of nodes, 1 to [`NODES_COUNT_MAX`].
+    /// Number of nodes, from 1 to [`NODES_COUNT_MAX`].
     pub nodes: usize,
-    /// Hosts of the nodes. Hosts without a number have equal shares of the remaining nodes. `None`
-    /// means loopback.
+    /// Hosts of the nodes. Hosts that do not state a number have equal shares of the remaining
+    /// nodes. `None` means loopback addresses.
     pub hosts: Option<HostsSpec>,
-    /// Rack of each node, in order. The last one is repeated if there are fewer racks than nodes.
+    /// Rack of each node, in order. If there are fewer racks than nodes, the last rack is repeated.
     /// Empty means `rack1` for all nodes.
     pub racks: Vec<String>,
     /// Name of the only data center.
     #[serde(skip)]
     pub datacenter: String,
-    /// Tokens of each node, ascending. If empty, each has `num_tokens` of them, at equal distances.
+    /// Tokens of each node, in ascending order. If empty, each node has `num_tokens` tokens, at
+    /// equal distances.
     pub tokens: Vec<Vec<i64>>,
-    /// Loopback address of the first node, which the others follow. `None` means a free address.
+    /// Loopback address of the first node. The other nodes have the following addresses. `None`
+    /// means a free address.
     pub address: Option<std::net::Ipv4Addr>,
-    /// Initial and maximum heap of each node, bytes.
+    /// Initial and maximum heap of each node, in bytes.
     pub heap_bytes: u64,
-    /// Garbage collector. `None` means G1, as in Apache's options for Java 17.
+    /// Garbage collector of the nodes. `None` means G1, as in Apache's options for Java 17.
     pub collector: Option<Collector>,
-    /// Settings of `cassandra.yaml` in addition to cassay's own. Keys that cassay controls are
-    /// refused.
+    /// Settings of `cassandra.yaml` in addition to cassay's own. cassay refuses the keys that it
+    /// controls.
     pub yaml: serde_json::Map<String, serde_json::Value>,
-    /// JVM options after cassay's own, so that they take precedence.
+    /// JVM options that follow cassay's own options, so that they take precedence.
     pub jvm_options: Vec<String>,
     /// True if nodes map the server's classes from an archive that was created once.
     pub class_sharing: bool,
@@ -131,13 +133,14 @@ impl Default for LocalSpec {
 }
 
 impl LocalSpec {
-    /// Returns the remote machines of its hosts. Empty for simulated hosts, or without hosts.
+    /// Returns the remote machines on which the hosts run. Empty for simulated hosts, or without
+    /// hosts.
     pub fn machines(&self) -> &[RemoteHost] {
         self.hosts.as_ref().map_or(&[], |hosts| &hosts.machines)
     }
 
-    /// Returns the specification with the running machines. Running pods replace those that had
-    /// only numbers.
+    /// Returns the specification with the machines that are running. Running pods replace those
+    /// that had only numbers.
     #[must_use]
     pub fn on_machines(&self, hosts: Option<&HostsSpec>) -> LocalSpec {
         let mut spec = self.clone();
@@ -149,8 +152,8 @@ impl LocalSpec {
         spec
     }
 
-    /// Describes the Cassandra: `Cassandra 5.0.8`. For a build that is not a release, it adds the
-    /// origin and identity.
+    /// Describes the Cassandra version: `Cassandra 5.0.8`. For a build that is not a release, adds
+    /// the origin and the identity.
     pub fn cassandra_words(&self) -> String {
         let mut words = format!("Cassandra {}", self.release);
         match &self.origin {
@@ -167,13 +170,13 @@ impl LocalSpec {
         words
     }
 
-    /// Returns true if its hosts are pods that cassay creates.
+    /// Returns true if the hosts are pods that cassay creates.
     pub fn is_in_pods(&self) -> bool {
         self.hosts.as_ref().is_some_and(|hosts| hosts.pods.is_some())
     }
 
-    /// Returns the number of nodes of each host, in their order. Without hosts, one entry for all
-    /// nodes.
+    /// Returns the number of nodes of each host, in the order of the hosts. Without hosts, returns
+    /// one entry for all nodes.
     pub fn nodes_of_hosts(&self) -> Vec<usize> {
         let count = self.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
         let stated = |host: usize| self.machines().get(host).and_then(|machine| machine.nodes);
@@ -184,13 +187,14 @@ impl LocalSpec {
         stated.into_iter().map(|nodes| nodes.unwrap_or(each)).collect()
     }
 
-    /// Returns the largest number of nodes on a host. Without hosts, the number of all nodes.
+    /// Returns the largest number of nodes on a host. Without hosts, returns the number of all
+    /// nodes.
     pub fn nodes_per_host(&self) -> usize {
         self.nodes_of_hosts().into_iter().max().unwrap_or_default()
     }
 
     /// Returns the seat of each node, in order. Nodes are assigned to the hosts in turn, until each
-    /// host has its number.
+    /// host has its number of nodes.
     pub fn seats(&self) -> Vec<Seat> {
         let shares = self.nodes_of_hosts();
         let slots = 0..shares.iter().copied().max().unwrap_or_default();
@@ -219,33 +223,33 @@ pub enum Origin {
     Tarball {
         /// Path of the file.
         file: PathBuf,
-        /// Its SHA-256 in lower-case hexadecimal digits.
+        /// SHA-256 of the file, in lower-case hexadecimal digits.
         sha256: String,
     },
-    /// A folder that a command creates.
+    /// A folder that a command builds.
     Build {
-        /// The program with its arguments, which runs in the folder.
+        /// The program with its arguments. It runs in the folder.
         command: Vec<String>,
-        /// The folder, which contains an unpacked distribution or a built source tree after the
-        /// command.
+        /// The folder. After the command, it contains an unpacked distribution or a built source
+        /// tree.
         home: PathBuf,
     },
 }
 
-/// Identity of a build, which distinguishes it from others with the same name.
+/// Identity of a build, which distinguishes the build from others with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIdentity {
-    /// SHA-256 of its jars, or of its tarball, in lower-case hexadecimal digits.
+    /// SHA-256 of the build's jars, or of its tarball, in lower-case hexadecimal digits.
     pub digest: String,
-    /// Git commit of its source tree.
+    /// Git commit of the source tree, if known.
     pub commit: Option<String>,
 }
 
 impl BuildIdentity {
-    /// Number of displayed digits, which is large enough to distinguish builds.
+    /// Number of digits that are displayed. It is large enough to distinguish builds.
     const DIGITS: usize = 12;
 
-    /// Describes it in a few words.
+    /// Describes the identity in a few words.
     pub fn words(&self) -> String {
         let digest = self.digest.get(..Self::DIGITS).unwrap_or(&self.digest);
         let commit = self.commit.as_deref().map(|commit| {
@@ -256,12 +260,12 @@ impl BuildIdentity {
     }
 }
 
-/// Host of a node, and its index on the host.
+/// The host of a node, and the index of the node on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
-    /// Its host.
+    /// Host of the node.
     pub host: HostIndex,
-    /// Index among its host's nodes, from 0.
+    /// Index of the node among the nodes of its host, from 0.
     pub slot: usize,
 }
 
@@ -269,7 +273,7 @@ measure::word_enum! {
     /// Authentication of a managed cluster.
     #[derive(Default)]
     pub enum Authentication {
-        /// Every user of this machine may connect.
+        /// Every user of this machine may connect without a password.
         #[default]
         None = "none",
         /// Clients need the password of the only role, which cassay creates. The password is in a
@@ -281,19 +285,19 @@ measure::word_enum! {
 measure::word_enum! {
     /// Garbage collectors of the JVM.
     pub enum Collector {
-        /// `-XX:+UseG1GC`
+        /// The collector that `-XX:+UseG1GC` selects.
         G1 = "g1",
-        /// `-XX:+UseZGC`
+        /// The collector that `-XX:+UseZGC` selects.
         Z = "zgc",
         /// `-XX:+UseShenandoahGC`, which is not in every build of the JDK.
         Shenandoah = "shenandoah",
-        /// `-XX:+UseParallelGC`
+        /// The collector that `-XX:+UseParallelGC` selects.
         Parallel = "parallel",
     }
 }
 
 impl Collector {
-    /// Returns the flag of the JVM that selects it.
+    /// Returns the JVM flag that selects the collector.
     pub fn flag(self) -> &'static str {
         match self {
             Collector::G1 => "UseG1GC",
@@ -303,58 +307,61 @@ impl Collector {
         }
     }
 
-    /// Returns the option of the JVM that selects it.
+    /// Returns the JVM option that selects the collector.
     pub fn option(self) -> String {
         format!("-XX:+{}", self.flag())
     }
 }
 
-/// An existing cluster.
+/// An existing cluster to which cassay attaches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttachSpec {
-    /// Contact points, `host` or `host:port` (`[v6]:port` for IPv6). The default port is 9042.
-    /// There is at least one, unless Kubernetes provides them.
+    /// Contact points, as `host` or `host:port` (`[v6]:port` for IPv6). The default port is 9042.
+    /// At least one is required, unless Kubernetes provides them.
     pub contact_points: Vec<String>,
-    /// Astra's secure connect bundle, which is a zip archive with certificates and the address of
-    /// the service that lists the nodes. It replaces contact points and `tls`.
+    /// Astra's secure connect bundle. It is a zip archive with certificates and the address of the
+    /// service that lists the nodes. It replaces contact points and `tls`.
     pub secure_connect_bundle: Option<PathBuf>,
     /// Kubernetes resource that provides contact points, data center and credentials.
     pub kubernetes: Option<KubernetesCluster>,
     /// User name, which requires a password.
     pub user: Option<String>,
-    /// Source of the password, which is never given on a command line, where `ps` shows it.
+    /// Source of the password. The password itself is never given on a command line, where `ps`
+    /// shows it.
     pub password: Option<SecretSource>,
-    /// TLS settings. Plain TCP if absent.
+    /// TLS settings. If absent, connections are plain TCP.
     pub tls: Option<TlsSpec>,
-    /// Data center whose nodes are used. All nodes if absent.
+    /// Data center whose nodes are used. If absent, all nodes are used.
     pub datacenter: Option<String>,
-    /// Jolokia agent in the JVM of every node, for its MBeans. Without it, cassay uses only CQL.
+    /// Jolokia agent in the JVM of every node, through which cassay reads the MBeans. Without it,
+    /// cassay uses only CQL.
     pub jolokia: Option<JolokiaAccess>,
     /// Addresses at which nodes can be reached, if the cluster reports other addresses for them.
     pub addresses: Translation,
-    /// Machines of its nodes. Without them, cassay does not read or change the machines.
+    /// Machines on which the nodes run. Without them, cassay does not read or change the machines.
     pub hosts: Vec<AttachedHost>,
 }
 
 impl AttachSpec {
-    /// Returns true if an operator runs it in Kubernetes.
+    /// Returns true if an operator in Kubernetes runs the cluster.
     pub fn is_operated(&self) -> bool {
         let owner = self.kubernetes.as_ref().map(|there| &there.owner);
         owner.is_some_and(|owner| !matches!(owner, KubernetesOwner::Service(_)))
     }
 }
 
-/// Access to the Jolokia agents of a cluster, on the CQL address of each node and at one port.
+/// Access to the Jolokia agents of a cluster. Each agent listens on the CQL address of its node,
+/// and all use the same port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JolokiaAccess {
-    /// Port, which is the same on every node.
+    /// Port of the agent, which is the same on every node.
     pub port: u16,
-    /// User name, if the agent requires one. It requires a password.
+    /// User name, if the agent requires one. A user name requires a password.
     pub user: Option<String>,
     /// Source of the password.
     pub password: Option<SecretSource>,
-    /// HTTPS settings. Plain HTTP if absent. Without a server name, the certificate must contain
-    /// the address.
+    /// HTTPS settings. If absent, connections are plain HTTP. Without a server name, the
+    /// certificate must contain the address.
     pub tls: Option<TlsSpec>,
 }
 
@@ -369,19 +376,20 @@ impl Default for JolokiaAccess {
     }
 }
 
-/// Settings of TLS.
+/// TLS settings of connections to a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TlsSpec {
-    /// PEM file of certificate authorities. The trust store of the system if absent.
+    /// PEM file of certificate authorities. If absent, the trust store of the system is used.
     pub ca: Option<PathBuf>,
-    /// True if the server's certificate is verified. Only an explicit `false` disables that.
+    /// True if the server's certificate is verified. Only an explicit `false` disables the
+    /// verification.
     pub verify: bool,
-    /// Name that the certificate must contain. The host of the contact point if absent.
+    /// Name that the certificate must contain. If absent, the host of the contact point.
     pub server_name: Option<String>,
-    /// PEM file of the client's certificate, with the chain to its authority. It is sent to servers
-    /// that request one, and requires `key`.
+    /// PEM file of the client's certificate, with the chain to its authority. The client sends it
+    /// to servers that request a certificate. It requires `key`.
     pub cert: Option<PathBuf>,
-    /// PEM file of the private key of that certificate.
+    /// PEM file with the private key of the client's certificate.
     pub key: Option<PathBuf>,
 }
 

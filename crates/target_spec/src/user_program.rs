@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A program with its arguments, run without a shell.
+/// A program with its arguments. It runs without a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invocation {
-    /// The program and its arguments. There is at least the program, which is searched in the path
-    /// unless it is a path itself.
+    /// The program and its arguments. At least the program is present. Unless it is a path, it is
+    /// looked up in the search path.
     pub words: Vec<String>,
-    /// Working directory, and the base of relative paths.
+    /// Working directory of the program. Relative paths start here.
     pub folder: PathBuf,
 }
 

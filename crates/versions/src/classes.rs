@@ -1,14 +1,14 @@
-//! Cassandra classes that a study may name and that some lines do not have.
+//! Cassandra classes that a study may name, but that some lines do not have.
 
 use crate::line::Line;
 use crate::release_lines::{LINES, joined};
 
-/// Advice on a class that a line does not have.
+/// Hint for a class that a line does not have.
 pub const LACKED_CLASS_HINT: &str = "use a class that it has, or another line";
 
 impl Line {
-    /// Returns the reason why a class cannot be named in this line, which is that only other lines
-    /// have it. The name may include its package. `None` for classes that are not in the list.
+    /// Returns the reason why a study cannot name a class for this line: only other lines have it.
+    /// The name may include its package. `None` for classes that are not in the list.
     pub fn lacks_class(&self, name: &str) -> Option<String> {
         let simple = name.rsplit('.').next()?;
         let has = |line: &&&Line| line.classes.contains(&simple);

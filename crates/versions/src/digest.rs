@@ -1,4 +1,4 @@
-//! Digests of files, which distinguish builds.
+//! Digests of files, by which builds are distinguished.
 
 use data_encoding::HEXLOWER;
 use foreign::FileKind;
@@ -26,7 +26,7 @@ pub fn digest_of(path: &Path) -> std::io::Result<String> {
     digest_of_reader(&mut foreign::open(FileKind::Archive, path)?).map(|(digest, _)| digest)
 }
 
-/// Returns the SHA-256 of all bytes of a reader, and their number.
+/// Returns the SHA-256 of all bytes that a reader returns, and the number of these bytes.
 ///
 /// # Errors
 /// The reader cannot be read to its end.

@@ -1,5 +1,5 @@
-//! Examines an unpacked distribution, a built source tree, or a distribution as one file, without
-//! running it.
+//! Examines an unpacked distribution, a built source tree, or a distribution as one file. Nothing
+//! in it is executed.
 
 use crate::digest::{digest_of, digest_of_texts};
 use crate::jar::server_version;
@@ -11,73 +11,75 @@ use foreign::FileKind;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Prefixes of the server's jar: in a distribution or a source tree, and in Maven.
+/// Prefixes of the name of the server's jar: in a distribution or a source tree, and in Maven.
 const SERVERS: [&str; 2] = ["apache-cassandra-", "cassandra-all-"];
 
-/// Maximum unpacked size of a distribution, bytes. Distributions of 6.0 have about 200 MB.
+/// Maximum unpacked size of a distribution, in bytes. Distributions of 6.0 have about 200 MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
-/// Suffixes of jars in a source tree that have the server's prefix but are not the server.
+/// Suffixes of jars in a source tree that have the prefix of the server's jar, but do not contain
+/// the server.
 const NOT_SERVER: [&str; 3] = ["-sources.jar", "-javadoc.jar", "-tests.jar"];
 
-/// Folders of jars in a distribution, and in a built source tree.
+/// Folders that contain jars, in a distribution and in a built source tree.
 const FOLDERS: [&str; 3] = ["lib", "build", "build/lib/jars"];
 
-/// The files in a folder from which nodes are started.
+/// The files of a distribution or source tree from which nodes are started.
 #[derive(Clone, Debug)]
 pub struct Home {
-    /// Folder of the distribution.
+    /// Folder of the distribution or source tree.
     pub folder: PathBuf,
     /// Release in the folder.
     pub release: Release,
     /// All jars of the class path, in the order of their paths.
     pub jars: Vec<PathBuf>,
-    /// The agent that measures objects.
+    /// Jar of the agent that measures objects.
     pub jamm: PathBuf,
-    /// Hints for the compiler on the methods that it should inline, if there are any.
+    /// File with hints for the compiler on the methods that it should inline, if the distribution
+    /// has one.
     pub compiler_hints: Option<PathBuf>,
 }
 
 /// Reasons why a folder or file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// It cannot be read.
+    /// The folder or file cannot be read.
     #[error("cassay cannot read {path}: {answer}")]
     Unreadable {
-        /// The folder or file.
+        /// Path of the folder or file.
         path: String,
-        /// Error of the system.
+        /// Error that the system reports.
         answer: io::Error,
     },
-    /// It contains no server.
+    /// The folder or file contains no server.
     #[error(
         "{0} has no jar of the server (apache-cassandra-VERSION.jar, or Maven's \
          cassandra-all-VERSION.jar): neither in lib, as an unpacked distribution, nor in build, as \
          a built source tree"
     )]
     NoServer(String),
-    /// It contains more than one server.
+    /// The folder contains more than one server.
     #[error("{path} has {first} and {second}, but may have only one of them")]
     TwoServers {
         /// Path of the folder.
         path: String,
-        /// One of them.
+        /// Version of one of the servers.
         first: String,
-        /// Another of them.
+        /// Version of another server.
         second: String,
     },
-    /// It belongs to a line whose options and settings are unknown.
+    /// The server belongs to a line whose options and settings cassay does not know.
     #[error(
         "{path} is Cassandra {version}, but cassay can start nodes only of {}",
         names()
     )]
     OtherLine {
-        /// The folder or file.
+        /// Path of the folder or file.
         path: String,
-        /// Version according to its jar.
+        /// Version according to the server's jar.
         version: String,
     },
-    /// Its agent is missing.
+    /// The agent that measures objects is missing.
     #[error("{0} has no jamm jar, which a server needs as an agent")]
     NoJamm(String),
 }
@@ -93,7 +95,8 @@ impl Home {
             path: path(),
             answer,
         };
-        // Otherwise another program would resolve the path relative to its own folder.
+        // The path is made absolute. Otherwise another program would resolve it relative to its own
+        // folder.
         let folder = folder.canonicalize().map_err(unreadable)?;
         let mut jars = Vec::new();
         for below in FOLDERS.map(|below| folder.join(below)) {
@@ -125,7 +128,7 @@ impl Home {
     }
 
     /// Returns the SHA-256 of the names and contents of the jars, in lower-case hexadecimal digits.
-    /// Builds that differ in one class have different digests.
+    /// So builds that differ in one class have different digests.
     ///
     /// # Errors
     /// A jar cannot be read.
@@ -137,18 +140,18 @@ impl Home {
         Ok(digest_of_texts(&[&text]))
     }
 
-    /// Returns the git commit of a source tree, from its files. `None` for a distribution.
+    /// Returns the git commit of a source tree, as its files state it. `None` for a distribution.
     pub fn commit(&self) -> Option<String> {
         commit_at(&self.folder)
     }
 }
 
-/// Returns the commit of a folder with a `.git`.
+/// Returns the commit of a folder that contains a `.git`.
 fn commit_at(folder: &Path) -> Option<String> {
     let own = folder.join(".git");
     let read = |path: &Path| foreign::text(FileKind::Home, path).ok();
-    // In a worktree, `.git` is a file with the path of its folder, and the references are shared
-    // with the main worktree.
+    // In a worktree, `.git` is a file that contains the path of the worktree's git folder. The
+    // references are shared with the main worktree.
     let git = match read(&own) {
         Some(text) => folder.join(text.strip_prefix("gitdir:")?.trim()),
         None => own,
@@ -170,7 +173,7 @@ fn commit_at(folder: &Path) -> Option<String> {
     commit(line.trim())
 }
 
-/// Returns a text if it is the hash of a commit.
+/// Returns the text if it is the hash of a commit.
 fn commit(text: &str) -> Option<String> {
     let is_one = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_one.then(|| text.to_owned())
@@ -189,8 +192,8 @@ pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     let opened = foreign::open(FileKind::Archive, file).map_err(unreadable)?;
     let unpacked = GzDecoder::new(io::BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
     let mut archive = tar::Archive::new(unpacked);
-    // It uses raw entries, because a name in a separate entry would be held in memory, regardless
-    // of its length.
+    // The raw entries are used. Otherwise a name that is stored in a separate entry would be read
+    // into memory, regardless of its length.
     for entry in archive.entries().map_err(unreadable)?.raw(true) {
         let entry = entry.map_err(unreadable)?;
         let inner = entry.path().map_err(unreadable)?.into_owned();
@@ -203,7 +206,7 @@ pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
 }
 
 /// Returns the versions of the servers among jars. The version inside a jar takes precedence over
-/// its name. If no name belongs to a server, it examines the content of each jar.
+/// its name. If no name belongs to a server, the content of each jar is examined.
 fn servers_among(jars: &[PathBuf]) -> Vec<String> {
     let inside = |jar: &PathBuf| server_version(&foreign::read(FileKind::Jar, jar).ok()?);
     let of_named = |jar: &PathBuf| {
@@ -217,7 +220,7 @@ fn servers_among(jars: &[PathBuf]) -> Vec<String> {
     named
 }
 
-/// Returns the version in the name of the server's jar.
+/// Returns the version in the file name of the server's jar.
 fn version_of(name: &str) -> Option<&str> {
     let rest = SERVERS.iter().find_map(|begin| name.strip_prefix(begin))?;
     let version = rest.strip_suffix(".jar")?;

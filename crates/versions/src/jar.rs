@@ -4,12 +4,13 @@ use flate2::read::DeflateDecoder;
 use rawzip::{CompressionMethod, ZipArchive};
 use std::io::{self, Read};
 
-/// File with the version in the server's jar.
+/// File in the server's jar that contains the version.
 const VERSION_FILE: &str = "org/apache/cassandra/config/version.properties";
-/// Maximum size of that file, which has three short lines.
+/// Maximum size of the version file, in bytes. This file has three short lines.
 const VERSION_FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// Unpacks one file of a jar, truncated to `bytes_max`. `None` if the jar does not contain it.
+/// Unpacks one file of a jar. At most `bytes_max` bytes are returned. `None` if the jar does not
+/// contain the file.
 ///
 /// # Errors
 /// The jar is not a zip, or compresses the file with an unknown method.
@@ -36,7 +37,7 @@ pub fn member_of_jar(jar: &[u8], member: &str, bytes_max: u64) -> io::Result<Opt
     Ok(None)
 }
 
-/// Returns the version of the Cassandra server in a jar. `None` if it contains none.
+/// Returns the version of the Cassandra server in a jar. `None` if the jar contains no server.
 pub(crate) fn server_version(jar: &[u8]) -> Option<String> {
     let bytes = member_of_jar(jar, VERSION_FILE, VERSION_FILE_BYTES_MAX).ok()??;
     let text = String::from_utf8_lossy(&bytes);
@@ -49,7 +50,7 @@ pub(crate) mod tests {
     use super::*;
     use std::io::Write;
 
-    /// Returns a jar with one compressed file.
+    /// Returns a jar that contains one compressed file.
     pub(crate) fn jar_with(member: &str, text: &str) -> Vec<u8> {
         let mut zip = rawzip::ZipArchiveWriter::new(Vec::new());
         let named = zip.new_file(member);

@@ -4,11 +4,11 @@
 use crate::quantity::{self, QuantityKind as Measure};
 use serde_json::Value;
 
-/// Kind of a setting's values, as in `settings.txt` after the name.
+/// The kind of values of a setting, as written after its name in `settings.txt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueKind<'a> {
     takes: Takes<'a>,
-    /// True if the value may be empty, which is then the default.
+    /// True if the value may be empty. An empty value means the default.
     may_be_empty: bool,
 }
 
@@ -18,27 +18,27 @@ enum Takes<'a> {
     Whole(Width),
     Number,
     Text,
-    /// One of these words, separated by `|`.
+    /// One of these words. The words are separated by `|`.
     OneOf(&'a str),
-    /// A whole number with a unit, of which this is the smallest.
+    /// A whole number with a unit. The text is the smallest permitted unit.
     Quantity(Width, &'a str),
     /// A list, a map or a class. The server checks the value.
     Other,
 }
 
-/// Width of a whole number.
+/// Width of a whole number, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
     Int,
     Long,
 }
 
-/// Description of a wrong value.
+/// Description of a wrong value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrongValue {
-    /// Values that the setting accepts.
+    /// Description of the values that the setting accepts.
     pub takes: String,
-    /// A valid value, close to the wrong one if possible.
+    /// A valid value, close to the wrong value if possible.
     pub example: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct WrongValue {
 const SWITCHES: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
 
 impl<'a> ValueKind<'a> {
-    /// Parses the kind in a line of `settings.txt`. `other` represents unknown kinds.
+    /// Parses the kind in a line of `settings.txt`. An unknown kind is treated as `other`.
     pub(crate) fn parse(text: &'a str) -> ValueKind<'a> {
         let (takes, may_be_empty) = match text.strip_suffix('?') {
             Some(takes) => (takes, true),
@@ -71,7 +71,7 @@ impl<'a> ValueKind<'a> {
     }
 
     /// Returns the description of a value that the server would refuse when it reads its file.
-    /// `None` if it accepts the value, or checks it later.
+    /// `None` if the server accepts the value, or checks it later.
     pub(crate) fn wrong(self, value: &Value) -> Option<WrongValue> {
         let is_right = match (self.takes, value) {
             (Takes::Other, _) => true,
@@ -123,7 +123,7 @@ impl<'a> ValueKind<'a> {
         }
     }
 
-    /// Returns a value that the user may have meant.
+    /// Returns a valid value that the user may have meant.
     fn near(self, value: &Value) -> Option<String> {
         let Takes::Quantity(width, unit) = self.takes else {
             return None;
@@ -135,8 +135,7 @@ impl<'a> ValueKind<'a> {
         };
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, written) = text.split_at(digits);
-        // `MB`, `mb` and `Mb` are interpreted as `MiB`, and a unit that is too small remains
-        // unchanged.
+        // `MB`, `mb` and `Mb` are interpreted as `MiB`. A unit that is too small remains unchanged.
         let like = |known: &&&str| {
             let plain = known.replace('i', "");
             written.eq_ignore_ascii_case(known) || written.eq_ignore_ascii_case(&plain)
@@ -147,8 +146,8 @@ impl<'a> ValueKind<'a> {
         meant.map(|meant| format!("{number}{meant}")).filter(is_right)
     }
 
-    /// Returns true if it measures time, bytes or bytes per second, for which a number alone is
-    /// ambiguous.
+    /// Returns true if the setting measures time, bytes or bytes per second. For these, a number
+    /// without a unit is ambiguous.
     pub(crate) fn is_quantity(self) -> bool {
         matches!(self.takes, Takes::Quantity(..))
     }
@@ -162,7 +161,7 @@ impl Width {
         }
     }
 
-    /// Returns the largest number. A quantity must be below it.
+    /// Returns the largest number of this width. A quantity must be below it.
     fn max(self) -> i128 {
         match self {
             Width::Int => i128::from(i32::MAX),
@@ -171,15 +170,15 @@ impl Width {
     }
 }
 
-/// Returns true if YAML 1.1 may read a text as a number. The server determines the value.
+/// Returns true if YAML 1.1 may read a text as a number. The server then determines the value.
 fn is_numeric(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_digit() || b"+-._:eEdDfF".contains(&byte);
     text.bytes().any(|byte| byte.is_ascii_digit()) && text.bytes().all(is_part)
 }
 
 /// Returns the whole number that YAML 1.1 reads in a text. `None` for numbers that may have another
-/// base, which are never reported as wrong. If the text is not a number, returns a number beyond
-/// all widths.
+/// base. Such numbers are never reported as wrong. If the text is not a number, returns a number
+/// that is too large for every width.
 fn whole(text: &str) -> Option<i128> {
     let plain: String = text.chars().filter(|c| *c != '_').collect();
     let digits = plain.trim_start_matches(['-', '+']);
@@ -190,8 +189,8 @@ fn whole(text: &str) -> Option<i128> {
     Some(plain.parse().unwrap_or(i128::MAX))
 }
 
-/// Returns a quantity in units of `smallest`, if its unit is `smallest` or a larger unit of the
-/// same kind.
+/// Returns a quantity in units of `smallest`. The quantity must have this unit or a larger unit of
+/// the same kind.
 fn count(text: &str, smallest: &str) -> Option<i128> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);

@@ -1,50 +1,55 @@
-//! A line of versions.
+//! A line of releases.
 
 use serde_json::{Map, Value};
 
-/// Releases that differ only by fixes.
+/// A line: releases that differ only by fixes.
 #[derive(Debug)]
 pub struct Line {
-    /// Name, such as `4.1`.
+    /// Name of the line, such as `4.1`.
     pub name: &'static str,
-    /// Release whose files are in [`Line::lock`]. It was the newest at the creation of the folder.
+    /// Release whose files are in [`Line::lock`]. It was the newest release of the line when the
+    /// folder was created.
     pub pinned: &'static str,
-    /// SHA-256, bytes and path of each file of that release, one per line.
+    /// SHA-256, size in bytes and path of each file of the pinned release, one file per line.
     pub lock: &'static str,
-    /// Settings, in the format of the crate's documentation.
+    /// Settings of the line, in the format that the documentation of the crate describes.
     pub(crate) settings: &'static str,
-    /// Settings that are guardrails, one per line. They apply to ordinary users, not to superusers.
+    /// Settings that are guardrails, one per line. The server applies them to ordinary users, but
+    /// not to superusers.
     pub(crate) guardrails: &'static str,
-    /// Releases that existed at the creation of the folder, one per line, the oldest first.
+    /// Releases of the line that existed when the folder was created. There is one release per
+    /// line, the oldest first.
     pub(crate) releases: &'static str,
-    /// Contents of its settings files, if known.
+    /// Contents of the line's settings files, if known.
     pub(crate) presets: Option<Presets>,
-    /// Classes that a study may name and that some lines do not have, for memtables, compaction,
-    /// compression and indexes.
+    /// Classes that a study may name, but that some lines do not have. They are classes for
+    /// memtables, compaction, compression and indexes.
     pub(crate) classes: &'static [&'static str],
-    /// Settings that were removed without a successor of the same meaning, and advice for each.
+    /// Settings that were removed and have no successor with the same meaning, with advice for
+    /// each.
     pub(crate) gone: &'static [(&'static str, &'static str)],
-    /// Major versions of Java that its maintainers support.
+    /// Major versions of Java that the maintainers of the line support.
     pub java_supported: &'static [u32],
-    /// Major versions of Java on which it is known to start with cassay's options.
+    /// Major versions of Java on which the line is known to start with cassay's options.
     pub java_seen: &'static [u32],
-    /// Letters in the names of its SSTables.
+    /// Formats of the line's SSTables, by the letters in their names.
     pub formats: Formats,
-    /// True if a node starts without the agent that measures objects. The fallback of older lines
-    /// fails on the hidden classes of Java since 15.
+    /// True if a node starts without the agent that measures objects. Older lines then fall back to
+    /// a method that fails on the hidden classes of Java since 15.
     pub starts_without_jamm: bool,
     /// True if nodes agree on a log of the cluster's metadata with an epoch
-    /// (`system_views.cluster_metadata_log`), instead of gossiping the ring.
+    /// (`system_views.cluster_metadata_log`). In other lines, they gossip the ring.
     pub has_cluster_metadata: bool,
-    /// True if nodes show their metrics as tables (`system_metrics`). CQL is then sufficient for
-    /// reading them.
+    /// True if nodes show their metrics as tables (`system_metrics`). Then CQL is enough to read
+    /// the metrics.
     pub has_metric_tables: bool,
     /// True if nodes show their snapshots as a table (`system_views.snapshots`).
     pub has_snapshot_table: bool,
 }
 
-/// Contents of the settings files of a line that differ from a server's defaults, as JSON objects.
-/// They do not contain addresses, folders, access and the position of nodes.
+/// Contents of the settings files of a line, as JSON objects. They contain only settings that
+/// differ from a server's defaults. They do not contain addresses, folders, access, or the position
+/// of nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Presets {
     /// Contents of `conf/cassandra.yaml`.
@@ -53,23 +58,24 @@ pub(crate) struct Presets {
     pub latest: &'static str,
 }
 
-/// Formats of SSTables by the letters in their names.
+/// Formats of SSTables, given by the letters in their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formats {
-    /// The newest of `big`, the original format.
+    /// The newest version of `big`, the original format.
     pub big: &'static str,
-    /// The newest of `bti`, the format with a trie index, if the line has it.
+    /// The newest version of `bti`, the format with a trie index. `None` if the line does not have
+    /// this format.
     pub bti: Option<&'static str>,
 }
 
-/// The oldest `big` that all lines read, of Cassandra 3.0.
+/// The oldest version of `big` that all lines read. Cassandra 3.0 writes it.
 pub const BIG_OLDEST: &str = "ma";
 
-/// The oldest `bti` that lines with this format read.
+/// The oldest version of `bti` that lines with this format read.
 pub const BTI_OLDEST: &str = "da";
 
-/// Returns true if letters belong to `bti`, which are `da` and later letters, up to the letters of
-/// `big`.
+/// Returns true if letters belong to `bti`. These are the letters from `da` up to the first letters
+/// of `big`.
 pub fn is_trie(letters: &str) -> bool {
     matches!(letters.as_bytes().first(), Some(b'd'..=b'l'))
 }
@@ -95,14 +101,14 @@ impl Line {
     }
 }
 
-/// The newest `big` that 4.0 and 4.1 write.
+/// The newest version of `big` that 4.0 and 4.1 write.
 const BIG_OF_4: &str = "nb";
 
-/// The newest `big` that 5.0 writes.
+/// The newest version of `big` that 5.0 writes.
 const BIG_OF_5: &str = "oa";
 
 impl Formats {
-    /// Returns true if nodes of this line can read files with these letters.
+    /// Returns true if nodes of this line can read files of a format with these letters.
     pub fn reads(&self, letters: &str) -> bool {
         if is_trie(letters) {
             self.bti.is_some_and(|bti| (BTI_OLDEST..=bti).contains(&letters))
@@ -111,7 +117,7 @@ impl Formats {
         }
     }
 
-    /// Returns the readable formats for a sentence: `ma to oa, and da to da`.
+    /// Describes the readable formats for a sentence: `ma to oa, and da to da`.
     pub fn describe(&self) -> String {
         let bti = self.bti.map(|bti| match bti {
             BTI_OLDEST => format!(", and {bti}"),

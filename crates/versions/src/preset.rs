@@ -1,4 +1,4 @@
-//! Presets, which are the settings files that come with Cassandra.
+//! Presets: the settings files that come with Cassandra.
 
 use crate::line::Line;
 use crate::release_lines::{LINES, joined};
@@ -7,18 +7,18 @@ use serde_json::{Map, Value};
 /// A file of settings that comes with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// `conf/cassandra.yaml`, which is the default of a new cluster.
+    /// `conf/cassandra.yaml`, the default of a new cluster.
     Shipped,
-    /// `conf/cassandra_latest.yaml`, which is the maintainers' choice for new clusters that need no
+    /// `conf/cassandra_latest.yaml`, which the maintainers recommend for new clusters that need no
     /// downgrade.
     Latest,
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Preset; 2] = [Preset::Shipped, Preset::Latest];
 
-    /// Returns its name in a study.
+    /// Returns the name of the preset in a study.
     pub fn word(self) -> &'static str {
         match self {
             Preset::Shipped => "shipped",
@@ -26,7 +26,7 @@ impl Preset {
         }
     }
 
-    /// Returns the name of the file.
+    /// Returns the name of the preset's file.
     pub fn file(self) -> &'static str {
         match self {
             Preset::Shipped => "cassandra.yaml",
@@ -42,7 +42,7 @@ impl Preset {
 
 impl Line {
     /// Returns the settings of the file in this line that differ from a server's defaults. They do
-    /// not contain addresses, folders, access and the position of nodes. `None` if they are
+    /// not contain addresses, folders, access, or the position of nodes. `None` if the settings are
     /// unknown.
     pub fn preset(&self, preset: Preset) -> Option<Map<String, Value>> {
         let presets = self.presets.as_ref()?;
@@ -53,7 +53,7 @@ impl Line {
         serde_json::from_str(text).ok()
     }
 
-    /// Formats the lines whose settings files are known, for sentences.
+    /// Formats the names of the lines whose settings files are known, for sentences.
     pub fn with_presets() -> String {
         let known = LINES.iter().filter(|line| line.presets.is_some());
         joined(&known.map(|line| line.name).collect::<Vec<_>>())

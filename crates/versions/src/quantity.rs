@@ -1,22 +1,23 @@
-//! Values of settings with a unit, and the corresponding numbers before 4.1.
+//! Values of settings with a unit, and the numbers that had the same meaning before 4.1.
 
 use serde_json::Value;
 
-/// Unit of the numbers under a setting's old name.
+/// Unit of a number under the old name of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit<'a> {
-    /// The value does not change.
+    /// The old and the new value are the same.
     Same,
-    /// The meaning differs, and no number expresses it.
+    /// The old value has another meaning, and no number expresses it.
     Other,
-    /// This unit, such as `ms` or `MiB/s`.
+    /// The number has this unit, such as `ms` or `MiB/s`.
     Of(&'a str),
 }
 
-/// Megabits per second under the old name, which are now bytes per second.
+/// Megabits per second. Settings had this unit under their old names, and now have bytes per
+/// second.
 const MEGABITS: &str = "Mbit/s";
 
-/// Bytes per second in a megabit per second.
+/// Number of bytes per second in a megabit per second.
 const MEGABIT_BYTES: f64 = 125_000.0;
 
 /// Units, each with its size in the smallest unit of its kind: nanoseconds, bytes, bytes per
@@ -58,7 +59,8 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Converts a value from the old name to the new one. `None` if this is not possible.
+    /// Converts a value under the old name to a value under the new name. `None` if no value has
+    /// the same meaning.
     pub(crate) fn now(self, old: &Value) -> Option<Value> {
         let unit = match self {
             Unit::Same => return Some(old.clone()),
@@ -75,8 +77,8 @@ impl<'a> Unit<'a> {
         Some(format!("{count}{unit}").into())
     }
 
-    /// Converts a value from the new name to the old one. `None` if the old name, which accepts
-    /// whole numbers, cannot express it.
+    /// Converts a value under the new name to a value under the old name. `None` if the old name,
+    /// which accepts whole numbers, cannot express it.
     pub(crate) fn before(self, new: &Value) -> Option<Value> {
         let unit = match self {
             Unit::Same => return Some(new.clone()),
@@ -105,7 +107,7 @@ pub(crate) fn parse_unit(unit: &str) -> Option<(QuantityKind, f64)> {
     found.map(|(_, kind, factor)| (*kind, *factor))
 }
 
-/// Returns the units of a setting, from this smallest unit on.
+/// Returns the units that a setting accepts, from its smallest unit on.
 pub(crate) fn from(smallest: &str) -> Vec<&'static str> {
     let Some((kind, least)) = parse_unit(smallest) else {
         return Vec::new();

@@ -10,11 +10,11 @@ pub struct Release {
     version: String,
 }
 
-/// Reason why a text does not name a usable release.
+/// Error for a text that does not name a usable release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct UnknownRelease {
-    /// The error, with the text.
+    /// The error, including the text.
     pub why: String,
     /// Advice on the next step.
     pub hint: String,
@@ -52,8 +52,8 @@ impl Release {
         })
     }
 
-    /// Returns the release of a user's build, from the name of its jar. It must belong to a known
-    /// line, and may have any suffix.
+    /// Returns the release of a user's build, from the name of its jar. The release must belong to
+    /// a known line, and may have any suffix.
     pub fn built(version: &str) -> Option<Release> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-+_".contains(c);
         let is_known = Line::find(version).is_some() && version.chars().all(is_plain);
@@ -62,7 +62,7 @@ impl Release {
         })
     }
 
-    /// Returns the error for a release that no repository has.
+    /// Returns the error for a release that is in no repository.
     pub fn unpublished(&self) -> UnknownRelease {
         let line = self.line();
         let known: Vec<&str> = line.releases().collect();
@@ -81,18 +81,18 @@ impl Release {
         self.line().releases().any(|known| known == self.version)
     }
 
-    /// Returns its version: `5.0.8`.
+    /// Returns the version of the release: `5.0.8`.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// Returns its line.
+    /// Returns the line of the release.
     pub fn line(&self) -> &'static Line {
-        // Every release was created with a version of a line.
+        // A release can only be created with a version of a known line.
         Line::find(&self.version).unwrap_or(DEFAULT)
     }
 
-    /// Returns true if its files are pinned by their digests.
+    /// Returns true if the files of the release are pinned by their digests.
     pub fn is_pinned(&self) -> bool {
         self.line().pinned == self.version
     }

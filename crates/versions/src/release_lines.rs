@@ -1,4 +1,4 @@
-//! All lines, and the line of a version.
+//! All release lines, and the line of a version.
 
 use crate::line::Line;
 use crate::{v4_0, v4_1, v5_0, v6_0};
@@ -6,7 +6,7 @@ use crate::{v4_0, v4_1, v5_0, v6_0};
 /// All lines, the oldest first.
 pub static LINES: [&Line; 4] = [&v4_0::LINE, &v4_1::LINE, &v5_0::LINE, &v6_0::LINE];
 
-/// The default line, which is the newest one that is not a preview.
+/// The default line, which is the newest line that is not a preview.
 pub static DEFAULT: &Line = &v5_0::LINE;
 
 impl Line {
@@ -19,7 +19,8 @@ impl Line {
         LINES.iter().find(is_of).copied()
     }
 
-    /// Returns its position among the lines. The oldest is 0, and larger numbers are newer.
+    /// Returns the position of the line among all lines. The oldest line is 0, and larger numbers
+    /// are newer.
     pub fn age(&self) -> usize {
         LINES.iter().position(|line| line.name == self.name).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Translates the name of a `cassandra.yaml` setting from any line into a given line.
+//! Translates the name of a `cassandra.yaml` setting from any line into its name in a given line.
 
 use crate::kind::ValueKind;
 use crate::line::Line;
@@ -6,8 +6,9 @@ use crate::quantity::Unit;
 use crate::release_lines::LINES;
 use serde_json::Value;
 
-/// Old names for which a negative number means "off". Under the new name, that is "not set". They
-/// have a converter `NEGATIVE_…` or `…_CUSTOM_…` in the class `Config` of cassandra-all 5.0.9.
+/// Old names under which a negative number means "off". Under the new name, "not set" has this
+/// meaning. Each of them has a converter `NEGATIVE_…` or `…_CUSTOM_…` in the class `Config` of
+/// cassandra-all 5.0.9.
 const OFF_BY_NEGATIVE: [&str; 9] = [
     "cache_load_timeout_seconds",
     "credentials_update_interval_in_ms",
@@ -25,42 +26,42 @@ const OFF_BY_NEGATIVE: [&str; 9] = [
 pub enum Setting {
     /// The line has a setting with this name.
     Known,
-    /// The line has it under another name: `name: value`.
+    /// The line has the setting under another name: `name: value`.
     Named {
-        /// Name in this line.
+        /// Name of the setting in this line.
         name: String,
-        /// Value in this line.
+        /// Value of the setting in this line.
         value: Value,
     },
-    /// The line does not have it.
+    /// The line does not have the setting.
     Refused(SettingRefusal),
 }
 
-/// Reason why a line does not have a setting.
+/// Reason why a setting cannot be used in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingRefusal {
     /// Kind of the reason.
     pub lack: Lack,
-    /// The error, with the name.
+    /// The error, including the name of the setting.
     pub why: String,
     /// Advice on the next step.
     pub hint: String,
 }
 
-/// Kinds of reasons why a line does not have a setting.
+/// Kinds of reasons why a setting cannot be used in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// An earlier line had it.
+    /// An earlier line had the setting.
     GoneNode,
-    /// The line has it under another name, which cannot express this value.
+    /// The line has the setting under another name, which cannot express this value.
     Unsaid,
-    /// The pinned release does not have it, but a later one may.
+    /// The pinned release does not have the setting, but a later release may.
     Unknown,
-    /// The line has it, but not with this value.
+    /// The line has the setting, but not with this value.
     Value,
 }
 
-/// A setting that a line reads under another name.
+/// A setting that has another name in later lines.
 #[derive(Clone, Copy)]
 struct RenamedSetting {
     old: &'static str,
@@ -69,8 +70,8 @@ struct RenamedSetting {
 }
 
 impl Line {
-    /// Looks up a setting in this line. A negative number under an old name that switched something
-    /// off is not a value under the new one.
+    /// Looks up a setting in this line. A negative number that means "off" under the old name is
+    /// not a valid value under the new name.
     pub fn setting(&self, name: &str, value: &Value) -> Setting {
         let setting = self.by_name(name, value);
         let wrong = match &setting {
@@ -81,14 +82,15 @@ impl Line {
         wrong.map_or(setting, Setting::Refused)
     }
 
-    /// Returns the reason why the server refuses a value when it reads its file, by the type of the
-    /// setting.
+    /// Returns the reason why the server refuses a value when it reads its file. The type of the
+    /// setting determines whether it does.
     fn wrong(&self, name: &str, value: &Value) -> Option<SettingRefusal> {
         let mut rows = self.settings.lines().filter_map(|line| line.split_once(' '));
         let (_, kind) = rows.find(|(known, _)| *known == name)?;
         let kind = ValueKind::parse(kind);
         let wrong = kind.wrong(value)?;
-        // A number without a unit was sufficient under the old name, which some settings kept.
+        // Some settings kept their old name, under which a number without a unit is still
+        // sufficient.
         let old = self.renamed().find(|one| one.new == name).filter(|_| kind.is_quantity());
         let count = value.as_i64().or_else(|| value.as_str()?.parse().ok());
         let is_count = count.is_some_and(|count| i32::try_from(count).is_ok_and(|n| n >= 0));
@@ -133,14 +135,14 @@ impl Line {
             },
             None => unsaid(other),
         };
-        // An old name that this line has replaced by a new one.
+        // The name is an old name, which this line has replaced by a new name.
         if let Some(renamed) = self.renamed().find(|one| one.old == name) {
             if OFF_BY_NEGATIVE.contains(&name) && value.as_i64().is_some_and(|value| value < 0) {
                 return named(renamed.new, Some(Value::Null));
             }
             return named(renamed.new, renamed.unit.now(value));
         }
-        // A new name, instead of which this line has the old one.
+        // The name is the new name of a later line, and this line still has the old name.
         for newer in &LINES[self.age() + 1..] {
             let is_it = |one: &RenamedSetting| one.new == name && self.has_setting(one.old);
             if let Some(renamed) = newer.renamed().find(is_it) {
@@ -150,8 +152,8 @@ impl Line {
         Setting::Refused(self.refused(name))
     }
 
-    /// Looks up a setting with an unchanged name whose value has a unit in later lines, but not in
-    /// this line.
+    /// Looks up a setting that has the same name in all lines. In later lines its value has a unit,
+    /// but not in this line.
     fn in_its_unit(&self, name: &str, value: &Value) -> Setting {
         let mut lines = LINES[self.age()..].iter().flat_map(|line| line.renamed());
         let unit = lines.find(|one| one.old == name && one.new == name).map(|one| one.unit);
@@ -165,7 +167,7 @@ impl Line {
         }
     }
 
-    /// Returns true if it has a setting with this name. A name with a dot means a part of a
+    /// Returns true if the line has a setting with this name. A name with a dot means a part of a
     /// setting: `sstable.format`.
     pub fn has_setting(&self, name: &str) -> bool {
         let whole = name.split('.').next().unwrap_or_default();
@@ -179,7 +181,7 @@ impl Line {
     }
 
     /// Returns a value of `system_views.settings` with its unit. If a setting kept its name when it
-    /// got a unit, it is still shown as a number without a unit.
+    /// got a unit, the server still shows it as a number without a unit.
     pub fn shown_with_unit(&self, name: &str, shown: &str) -> String {
         let kept = self.renamed().find(|one| one.old == name && one.new == name);
         let number: Option<i64> = shown.trim().parse().ok();
@@ -251,7 +253,7 @@ impl Line {
         }
     }
 
-    /// Returns the setting of which a name is probably a misspelling.
+    /// Returns the setting that a misspelt name probably means.
     fn nearest(&self, name: &str) -> Option<&'static str> {
         const SIMILARITY_MIN: f64 = 0.85;
         self.names()
@@ -278,7 +280,7 @@ mod tests {
         ] {
             assert_eq!(line.shown_with_unit(name, shown), expected, "{name}");
         }
-        // The setting had no units in this line.
+        // In this line, the setting had no unit yet.
         let old = Line::find("4.0").unwrap();
         assert_eq!(
             old.shown_with_unit("key_cache_save_period", "14400"),
@@ -371,7 +373,8 @@ mod tests {
         }
     }
 
-    /// A node failed because of `-1MiB`. A file of 4.0 has `-1` instead, which means "off".
+    /// A node used to fail because of `-1MiB`. In a file of 4.0, the value is `-1`, which means
+    /// "off".
     #[test]
     fn a_negative_number_that_means_off_becomes_null() {
         for (name, value, expected) in [
@@ -400,7 +403,7 @@ mod tests {
     #[test]
     fn a_setting_renamed_twice_or_given_a_unit_is_always_found() {
         for (line, name, value, expected) in [
-            // A setting with a different name in each of three lines.
+            // This setting has a different name in each of three lines.
             (
                 "4.0",
                 "partition_size_warn_threshold",
@@ -419,7 +422,7 @@ mod tests {
                     json!("100MiB"),
                 ),
             ),
-            // A setting that kept its name, and got a unit.
+            // This setting kept its name when it got a unit.
             (
                 "4.0",
                 "key_cache_save_period",

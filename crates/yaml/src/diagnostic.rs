@@ -1,6 +1,6 @@
 //! Mistakes in a text, with the error, its place, and advice.
 //!
-//! All mistakes are collected before the first is shown. A mistake may be in a file or on the
+//! All mistakes are collected before the first one is shown. A mistake may be in a file or on the
 //! command line (`--set`, `cassay stress`). Both are texts with a name, so both are shown in the
 //! same way.
 
@@ -10,44 +10,44 @@ use std::ops::Range;
 /// A text to which the places of mistakes refer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceText {
-    /// Path of the file, or `command line`.
+    /// Path of the file, or `command line` for the command line.
     pub name: String,
-    /// The whole text.
+    /// The whole text of the source.
     pub text: String,
 }
 
-/// A place: a source and a range of bytes in it.
+/// A place: a source, and a range of bytes in its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Index of the source. 0 is the main file.
+    /// Index of the source. The main file has index 0.
     pub source: usize,
     /// Range of bytes in the source's text, on character boundaries.
     pub span: Range<usize>,
 }
 
-/// One mistake.
+/// A mistake, with its place and advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The error, with the value and the limit.
+    /// The error, including the wrong value and the limit that it violates.
     pub message: String,
-    /// Its place in the text.
+    /// Place of the mistake in the text.
     pub place: Place,
-    /// Line in the source, from 1.
+    /// Line in the source, counted from 1.
     pub line: usize,
-    /// Column in the line, in characters, from 1.
+    /// Column in the line, in characters, counted from 1.
     pub column: usize,
-    /// Advice on the next step.
+    /// Advice on how to correct the mistake.
     pub hint: Option<String>,
     /// True if the line contains a secret. The line is then never shown.
     pub secret: bool,
 }
 
-/// Maximum number of mistakes in one text. More mistakes do not help a reader, and repeated
-/// mistakes would each take time.
+/// Maximum number of mistakes in one text. More mistakes do not help a reader, and each repeated
+/// mistake would take time.
 const MISTAKES_MAX: usize = 200;
 
-/// All mistakes of a text, in the order of their places, up to 200. Never empty when returned as an
-/// error.
+/// All mistakes of a text, in the order of their places. There are at most 200. The list is never
+/// empty when it is returned as an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
     /// The sources to which the places refer.
@@ -57,7 +57,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Returns an empty list for these sources.
+    /// Creates an empty list for these sources.
     pub fn new(sources: Vec<SourceText>) -> Diagnostics {
         Diagnostics {
             sources,
@@ -70,13 +70,14 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// Returns true if there are more mistakes than are shown. A search for others is then useless.
+    /// Returns true if the text has more mistakes than are shown. A search for others is then
+    /// useless.
     pub fn is_full(&self) -> bool {
         self.list.len() > MISTAKES_MAX
     }
 
-    /// Adds a mistake, unless the same mistake is already recorded for the place. A base setting is
-    /// checked again under every variant and scale.
+    /// Adds a mistake, unless the same mistake is already recorded for this place. Mistakes can
+    /// repeat, because a base setting is checked again under every variant and scale.
     pub fn add(&mut self, place: &Place, message: impl Into<String>, hint: Option<String>) {
         self.push(place, message.into(), hint, false);
     }
@@ -118,7 +119,8 @@ impl Diagnostics {
         }));
     }
 
-    /// Returns the mistakes as an error, in the order of the text, or `Ok` if there are none.
+    /// Returns the mistakes as an error, in the order of the text. Returns `Ok` if the list is
+    /// empty.
     pub fn into_result(mut self) -> Result<(), Diagnostics> {
         if self.list.is_empty() {
             return Ok(());
@@ -150,8 +152,8 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// Returns line and column (in characters), both from 1, of a byte offset. Offsets past the end
-/// count as the end.
+/// Returns the line and the column (in characters) of a byte offset, both counted from 1. Offsets
+/// past the end count as the end.
 pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
@@ -163,18 +165,18 @@ pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
-/// Returns `did you mean …?` if one of `known` is similar to `written`. Otherwise returns the list
-/// of them.
+/// Returns `did you mean …?` if a name in `known` is similar to `written`. Otherwise returns the
+/// list of these names.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
     near_name(written, known.iter().copied())
         .or_else(|| (!known.is_empty()).then(|| format!("known here: {}", known.join(", "))))
 }
 
-/// Returns `did you mean …?` if one of `known` is similar to `written`.
+/// Returns `did you mean …?` if a name in `known` is similar to `written`.
 pub fn near_name<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // A Jaro-Winkler similarity above 0.8 indicates a typing error. Below it, a guess would
-    // mislead.
+    // A Jaro-Winkler similarity above 0.8 indicates a typing error. With a lower similarity, a
+    // guess would mislead.
     const SIMILARITY_MIN: f64 = 0.8;
     let written = written.to_lowercase();
     known

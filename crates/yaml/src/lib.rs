@@ -1,8 +1,8 @@
-//! The only crate that knows where a mistake stands in a text: located YAML trees, collected
-//! mistakes, did-you-mean.
+//! The only crate that knows the place of a mistake in a text: located YAML trees, collected
+//! mistakes, suggestions for misspelt names.
 //!
 //! Reading order: [`parse`] makes [`Node`]s that contain their [`Place`]. Checks add mistakes with
-//! their place to [`Diagnostics`], which shows all of them together.
+//! their places to [`Diagnostics`], which shows all of them together.
 
 mod diagnostic;
 mod shell_word;

@@ -1,41 +1,44 @@
 //! Parses YAML text into a tree of nodes with their places.
 //!
 //! The tree is built from the parser's events. The tree of the parser itself keeps only one of two
-//! equal keys, but a duplicate key is a mistake that must be shown. Scalars remain text, and the
-//! reader of a scalar determines its meaning.
+//! equal keys, but a duplicate key is a mistake that must be shown. Scalars remain text. The code
+//! that reads a scalar determines its meaning.
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostics, Place};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-/// Maximum nesting. All files need at most eight levels, and dropping the tree is recursive.
+/// Maximum nesting. All files need at most eight levels. The limit is necessary, because dropping
+/// the tree is recursive.
 const DEPTH_MAX: usize = 32;
 /// Maximum number of nodes that aliases add. A few lines of aliases of aliases could fill any
-/// memory.
+/// amount of memory.
 const ALIASED_NODES_MAX: usize = 100_000;
 
-/// Maximum number of keys in one mapping. Each key is compared with those before it, and again by
-/// readers.
+/// Maximum number of keys in one mapping. The number is limited, because each key is compared with
+/// the keys before it, and again by readers.
 const KEYS_MAX: usize = 10_000;
 
 /// Limits on an accepted text.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Kind of text, for messages: `study`.
+    /// Name of the kind of text, for messages: `study`.
     pub what: &'static str,
-    /// Command that writes such a text, for messages.
+    /// Command that writes an example of such a text, for messages.
     pub example: Option<&'static str>,
-    /// Maximum length of the text, bytes.
+    /// Maximum length of the text, in bytes.
     pub text_bytes_max: usize,
-    /// True if anchors, aliases and `<<` are accepted. Otherwise they are refused.
+    /// True if anchors, aliases and `<<` are accepted. Otherwise the parser refuses a text that
+    /// contains them.
     pub aliases: bool,
-    /// True if a duplicate key has its last value, as in other tools. Otherwise it is refused.
+    /// True if a duplicate key has its last value, as in other tools. Otherwise the parser refuses
+    /// the text.
     pub last_wins: bool,
 }
 
 impl Limits {
-    /// A study. The largest study with all its variants has a few kilobytes.
+    /// Limits of a study. The largest study with all its variants has a few kilobytes.
     pub const STUDY: Limits = Limits {
         what: "study",
         example: Some("cassay new"),
@@ -43,7 +46,7 @@ impl Limits {
         aliases: false,
         last_wins: false,
     };
-    /// A workload file, of cassay or of another tool.
+    /// Limits of a workload file, of cassay or of another tool.
     pub const WORKLOAD: Limits = Limits {
         what: "workload file",
         example: None,
@@ -53,7 +56,7 @@ impl Limits {
     };
 }
 
-/// A node and its place.
+/// A node of the tree, and its place.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Content of the node.
@@ -62,21 +65,21 @@ pub struct Node {
     pub place: Place,
 }
 
-/// The written content.
+/// Content of a node, as written.
 #[derive(Clone, Debug)]
 pub enum Raw {
-    /// No value, `~`, or `null` without quotes.
+    /// A node without a value: nothing, `~`, or `null` without quotes.
     Null,
     /// A scalar, either plain or in quotes.
     Scalar {
-        /// The text without quotes.
+        /// Text of the scalar, without its quotes.
         text: String,
-        /// True if it was quoted. It is then text, even if it looks like another value.
+        /// True if the scalar was quoted. It is then text, even if it looks like another value.
         quoted: bool,
     },
-    /// A sequence.
+    /// A sequence of nodes.
     List(Vec<Node>),
-    /// A mapping, in the order of the text.
+    /// A mapping, with its entries in the order of the text.
     Map(Vec<Entry>),
 }
 
@@ -89,12 +92,12 @@ pub struct Entry {
     pub place: Place,
     /// Value of the entry.
     pub value: Node,
-    /// Earlier place of the key, if duplicates are allowed and there is a duplicate.
+    /// Earlier place of the key, if the key occurs twice and duplicates are allowed.
     pub earlier: Option<Place>,
 }
 
 impl Node {
-    /// Returns a plain scalar.
+    /// Creates a plain scalar.
     pub fn plain(text: &str, place: Place) -> Node {
         let raw = if matches!(text, "" | "~" | "null") {
             Raw::Null
@@ -107,7 +110,7 @@ impl Node {
         Node { raw, place }
     }
 
-    /// Returns the entries, if it is a mapping.
+    /// Returns the entries of the node, if the node is a mapping.
     pub fn entries(&self) -> Option<&[Entry]> {
         match &self.raw {
             Raw::Map(entries) => Some(entries),
@@ -115,7 +118,7 @@ impl Node {
         }
     }
 
-    /// Returns the entry of `key`, if it is a mapping that contains it.
+    /// Returns the entry of `key`, if the node is a mapping that contains the key.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries()?.iter().find(|entry| entry.key == key)
     }
@@ -125,8 +128,8 @@ impl Node {
         path.split('.').try_fold(self, |node, key| Some(&node.entry(key)?.value))
     }
 
-    /// Returns the node at a dotted path, or the deepest existing node along the path. Messages
-    /// about missing nodes refer to that node.
+    /// Returns the node at a dotted path, or the deepest existing node along the path. A message
+    /// about a missing node refers to that deepest node.
     pub fn nearest(&self, path: &str) -> &Node {
         let mut node = self;
         for key in path.split('.') {
@@ -138,7 +141,7 @@ impl Node {
         node
     }
 
-    /// Returns the text of the scalar.
+    /// Returns the text of the scalar. `None` if the node is not a scalar.
     pub fn text(&self) -> Option<&str> {
         match &self.raw {
             Raw::Scalar { text, .. } => Some(text),
@@ -158,7 +161,7 @@ impl Node {
 }
 
 /// Parses the text of source `source`, and adds mistakes to `diagnostics`. If the content cannot be
-/// used, returns `None` after adding at least one mistake, even for an empty text.
+/// used, returns `None` after adding at least one mistake. This includes an empty text.
 pub fn parse(
     source: usize,
     text: &str,
@@ -217,7 +220,7 @@ fn syntax_hint(text: &str, at: usize) -> Option<String> {
     }
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next().unwrap_or_default();
-    // The text is `key: text with: a colon`, or CQL's `{'class': 'x'}`, which looks like a quoted
+    // This covers `key: text with: a colon`, and CQL's `{'class': 'x'}`, which looks like a quoted
     // key.
     let colons = line.matches(": ").count();
     if colons > 1 || line.contains("': ") {
@@ -227,12 +230,12 @@ fn syntax_hint(text: &str, at: usize) -> Option<String> {
     misplaced(text, start)
 }
 
-/// Returns a message if a line begins in a column that no open section uses for its keys.
+/// Returns a message if a line begins in a column in which no open section has its keys.
 fn misplaced(text: &str, start: usize) -> Option<String> {
     let column = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let is_said = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let own = column(text[start..].lines().next().filter(is_said)?);
-    // The columns of the sections that contain the line, the innermost first.
+    // Columns of the sections that contain the line, the innermost section first.
     let mut open = Vec::new();
     for line in text[..start].lines().rev().filter(is_said) {
         if open.last().is_none_or(|last| column(line) < *last) {
@@ -250,14 +253,14 @@ fn misplaced(text: &str, start: usize) -> Option<String> {
     ))
 }
 
-/// A collection whose end was not read yet.
+/// A collection whose end has not been read yet.
 struct Open {
     node: Node,
-    /// Key that waits for its value, in a mapping.
+    /// In a mapping, the key whose value has not been read yet.
     key: Option<(String, Place)>,
-    /// Number of its anchor. 0 means no anchor.
+    /// Number of the collection's anchor. 0 means no anchor.
     anchor: usize,
-    /// Entries from `<<`, which fill keys missing in the mapping itself.
+    /// Entries from `<<`. They fill in keys that the mapping itself does not have.
     merged: Vec<Entry>,
 }
 
@@ -265,10 +268,11 @@ struct Builder<'a, 'd> {
     source: usize,
     text: &'a str,
     limits: Limits,
-    /// Nodes with an anchor, by its number.
+    /// Nodes with an anchor, by the number of the anchor.
     anchors: BTreeMap<usize, Node>,
     aliased_nodes: usize,
-    /// Byte offset of every character and of the end, because the parser counts characters.
+    /// Byte offset of every character and of the end of the text. These are needed because the
+    /// parser counts characters.
     offsets: Vec<usize>,
     diagnostics: &'d mut Diagnostics,
     open: Vec<Open>,
@@ -298,7 +302,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     fn place(&self, span: Span) -> Place {
         let start = self.byte(span.start.index());
         let end = self.byte(span.end.index()).max(start);
-        // The span of a block scalar extends into the next line, so only the part that can be
+        // The span of a block scalar extends into the next line. Only the part that can be
         // underlined is used.
         let written = self.text.get(start..end).unwrap_or("").trim_end();
         Place {
@@ -335,8 +339,8 @@ impl<'a, 'd> Builder<'a, 'd> {
                     if let Raw::Map(entries) = &mut open.node.raw {
                         merge(entries, open.merged);
                     }
-                    // A collection on one line is shown whole, and a longer one is shown by its
-                    // first line.
+                    // A collection on one line is shown as a whole. Of a longer collection, only
+                    // the first line is shown.
                     let span = open.node.place.span.start..place.span.end;
                     if !self.text.get(span.clone()).unwrap_or("\n").contains('\n') {
                         open.node.place.span = span;
@@ -375,7 +379,7 @@ impl<'a, 'd> Builder<'a, 'd> {
         }
     }
 
-    /// Returns the node of an anchor, at the place of the alias.
+    /// Returns a copy of the node of an anchor. The place of the copy is that of the alias.
     fn aliased(&mut self, anchor: usize, place: &Place) -> Option<Node> {
         let Some(node) = self.anchors.get(&anchor) else {
             let message = "this alias is within the node of its own anchor";
@@ -410,8 +414,8 @@ impl<'a, 'd> Builder<'a, 'd> {
         Some(())
     }
 
-    /// Adds a complete node, which is the root, an item of a list, or a key or value of a mapping.
-    /// `None` if parsing cannot continue.
+    /// Adds a complete node, which is the root, an item of a list, or the key or the value of an
+    /// entry. `None` if parsing cannot continue.
     fn finish(&mut self, node: Node) -> Option<()> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
@@ -474,7 +478,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     }
 }
 
-/// Applies the merge key of YAML, which adds the entries that are missing in the mapping.
+/// Applies YAML's merge key, which adds the entries that the mapping does not have.
 fn merge(entries: &mut Vec<Entry>, merged: Vec<Entry>) {
     for entry in merged {
         if entries.iter().all(|known| known.key != entry.key) {

@@ -1,8 +1,8 @@
 //! Examples of every command, as data, for the end of its help and for the reference.
 //!
-//! Long because every command has some.
+//! The file is long because every command has some examples.
 //!
-//! A test parses each of them, so that none is wrong.
+//! A test parses each example, so that none is wrong.
 
 use super::Args;
 use clap::{Command, CommandFactory};

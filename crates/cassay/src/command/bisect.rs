@@ -1,7 +1,8 @@
-//! `cassay bisect`: finds the first build in a sequence that is worse than the first one.
+//! `cassay bisect`: finds the first build in a sequence that is worse than the first build.
 //!
-//! Each step is an ordinary run in its own folder. It runs the study with two variants: the good
-//! build and one other. The results remain there, so that the same command can continue from them.
+//! Each step is an ordinary run in a separate folder. It runs the study with two variants: the good
+//! build and one other build. The results remain in that folder, so that the same command can
+//! continue from them.
 
 mod builds;
 
@@ -26,7 +27,7 @@ use study::settings::Study;
 /// File that identifies the bisection in a folder.
 const FILE: &str = "bisect.json";
 
-/// Metrics for which higher is better; for latencies, lower is better.
+/// Metrics for which a higher value is better. For latencies, a lower value is better.
 const HIGHER_IS_BETTER: [&str; 2] = ["ops_per_s", "peak"];
 
 /// Number of blocks before the first evaluation of a comparison.
@@ -36,7 +37,7 @@ const BLOCKS_MIN: usize = 4;
 ///
 /// 1. Reads the study, which has one variant, and the builds.
 /// 2. Reads the results of earlier steps.
-/// 3. Compares the next build, until the first bad one is found or cannot be found.
+/// 3. Compares the next build, until the first bad build is found or cannot be found.
 /// 4. Prints the result.
 pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
@@ -64,7 +65,7 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     bisection.run()
 }
 
-/// Returns the builds from one to another, inclusive.
+/// Returns the builds from `good` to `bad`, including both.
 fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<Vec<Build>> {
     let place = |name: &str| {
         let found = builds.iter().position(|build| build.name == name);
@@ -96,7 +97,7 @@ fn says_blocks(study: &Study) -> bool {
     root.is_some_and(|root| root.find("repeat.blocks").is_some())
 }
 
-/// Returns the identity of a bisection. It does not use the steps of another bisection.
+/// Returns the identity of a bisection, so that it does not use the steps of another bisection.
 fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::Value {
     let all: Vec<_> = builds.iter().map(|build| json!([build.name, build.over])).collect();
     json!({
@@ -110,7 +111,8 @@ fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::V
     })
 }
 
-/// Creates the folder, or checks that it belongs to the same bisection.
+/// Creates the folder of the bisection, or checks that an existing folder belongs to the same
+/// bisection.
 fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let path = folder.join(FILE);
@@ -134,9 +136,9 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
 
 /// Result of a step.
 enum BisectStep {
-    /// The metric that was compared, and its effect.
+    /// The metric that was compared, and the effect of the build on it.
     Compared(String, Effect),
-    /// The program ends here: the user pressed Ctrl-C, or the study has mistakes.
+    /// The program ends here, because the user pressed Ctrl-C or the study has mistakes.
     Ends(Exit),
 }
 
@@ -146,12 +148,12 @@ struct Bisection<'a> {
     common: &'a Common,
     folder: PathBuf,
     builds: Vec<Build>,
-    /// True if the study states the number of blocks. Then each step has that number, and adds no
-    /// blocks until it is answered.
+    /// True if the study states the number of blocks. Then each step runs that number of blocks,
+    /// and does not add blocks until the comparison is answered.
     has_blocks: bool,
 }
 
-/// End of a search, for programs and for people.
+/// Result of a finished search: a kind for programs, and words for people.
 struct EndWords {
     kind: &'static str,
     words: String,
@@ -160,7 +162,7 @@ struct EndWords {
 impl Bisection<'_> {
     fn run(&self) -> Result<Exit> {
         let mut seen = vec![SeenBuild::default(); self.builds.len()];
-        // First the last build, then halves of the rest.
+        // The search first measures the last build, and then halves the remaining builds.
         let halvings = (self.builds.len() - 1).next_power_of_two().trailing_zeros();
         terminal::say(&format!(
             "bisect: {} builds, {} if each comparison is conclusive",
@@ -193,7 +195,7 @@ impl Bisection<'_> {
                     terminal::say("bisect: the same command continues from here");
                     return Ok(exit);
                 }
-                // Without the last build, the question has no meaning.
+                // If the last build cannot be compared, the search has no meaning.
                 Err(why) if build + 1 == self.builds.len() => return Err(why),
                 Err(why) => {
                     terminal::say(&format!("bisect: cassay skips {name}: {why:#}"));
@@ -215,7 +217,7 @@ impl Bisection<'_> {
         self.folder.join(format!("{:02}-{name}-{}", build + 1, before + 1))
     }
 
-    /// Measures a step, or its remaining part.
+    /// Measures a step, or the remaining part of an interrupted step.
     ///
     /// # Errors
     /// The build cannot be compared: it cannot be built, does not start, or too few trials are
@@ -257,7 +259,7 @@ impl Bisection<'_> {
         Ok(BisectStep::Compared(metric, effect))
     }
 
-    /// Returns the study of a step.
+    /// Returns the arguments of the study that a step runs.
     fn study_of(&self, build: usize, before: usize) -> StudyArgs {
         let [good, other] = [0, build].map(|build| &self.builds[build]);
         let variants = format!("variants={{{}, {}}}", good.variant(), other.variant());
@@ -304,7 +306,7 @@ impl Bisection<'_> {
         Ok((found.metric.clone(), effect))
     }
 
-    /// Prints the result, for the compared metric.
+    /// Prints the result of the bisection for the compared metric.
     fn end(&self, end: Next, metric: &str, seen: &[SeenBuild]) -> Exit {
         let name = |build: usize| self.builds[build].name.as_str();
         let good = name(0);

@@ -1,7 +1,8 @@
 //! `cassay clean`: drops the tables that earlier runs have left on an attached cluster.
 //!
-//! It drops only tables of the user's own runs, and those that `--allow` names. It drops a keyspace
-//! only if nothing else is in it. It drops nothing before the user has confirmed.
+//! It drops only tables of the user's own runs, and tables that `--allow` names. It drops a
+//! keyspace only if the keyspace contains nothing else. It drops nothing before the user has
+//! confirmed.
 
 use super::attached;
 use crate::args::{CleanArgs, Common};
@@ -12,7 +13,7 @@ use cassandra::{MarkedTable, OwnRuns, Permit};
 use serde_json::{Value, json};
 use target_spec::Act;
 
-/// Lists the tables, and drops them after confirmation.
+/// Lists the tables of earlier runs, and drops them after the user has confirmed.
 pub fn run(args: &CleanArgs, common: &Common) -> Result<Exit> {
     let cluster = attached(&args.target, &args.way_in)?;
     let own = OwnRuns {

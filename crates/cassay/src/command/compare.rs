@@ -1,4 +1,4 @@
-//! `cassay compare`: compares finished runs with the first of them.
+//! `cassay compare`: compares finished runs with the first run of the list.
 
 use super::show::{print, say_notes};
 use crate::args::{Common, CompareArgs};
@@ -9,7 +9,7 @@ use anyhow::Result;
 use report::RunView;
 use store::Run;
 
-/// Compares runs with the first of them.
+/// Compares runs with the first run of the list.
 pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
     let names = std::iter::once(&args.baseline).chain(&args.contenders);
     let runs: Vec<Run> = names.map(|name| store::find(&common.out, name)).collect::<Result<_>>()?;
@@ -39,7 +39,7 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Returns true if a comparison in the data of a page is `slower`, or `looks_different` in the
-/// worse direction. A comparison of runs that were not interleaved cannot say more.
+/// worse direction. A comparison of runs that were not interleaved cannot give a stronger result.
 fn has_slower(data: &serde_json::Value) -> bool {
     match data {
         serde_json::Value::Array(items) => items.iter().any(has_slower),
@@ -53,7 +53,7 @@ fn has_slower(data: &serde_json::Value) -> bool {
     }
 }
 
-/// Returns true if the contender of a comparison was worse.
+/// Returns true if the contender of a comparison was worse than its baseline.
 fn is_worse(comparison: &serde_json::Map<String, serde_json::Value>) -> bool {
     let metric = comparison.get("metric").and_then(|v| v.as_str());
     let ratio = comparison.get("ratio").and_then(serde_json::Value::as_f64);

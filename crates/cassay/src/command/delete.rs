@@ -9,9 +9,10 @@ use measure::number::{bytes, counted};
 use serde_json::{Value, json};
 use store::Deletable;
 
-/// Lists the runs, and deletes them when the user confirms it.
+/// Lists the runs, and deletes them when the user confirms the deletion.
 ///
-/// `--older-than` keeps runs with a tag: a tag means that later runs are compared with it.
+/// `--older-than` keeps runs with a tag, because a tag means that later runs are compared with the
+/// run.
 pub fn run(args: &DeleteArgs, common: &Common) -> Result<Exit> {
     let results = &common.out;
     let (kept, runs): (Vec<Deletable>, Vec<Deletable>) = match args.older_than {

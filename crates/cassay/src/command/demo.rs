@@ -12,15 +12,16 @@ use target_spec::{JavaWanted, LocalSpec};
 /// Name of the study.
 const STUDY: &str = "first-look";
 
-/// Note that the null target is not Cassandra.
+/// Text that explains that the null target is not Cassandra.
 const NO_CASSANDRA: &str = "the null target is not Cassandra, but a server in cassay that answers \
      immediately and stores no data. It measures cassay on this machine. `cassay demo` measures \
      Cassandra";
 
 /// Runs the command.
 ///
-/// 1. Without Java, print the alternative. 2. Write the study as a file. 3. Run it; the run ends by
-///    naming the report.
+/// 1. Without Java, prints the alternative.
+/// 2. Writes the study as a file.
+/// 3. Runs the study. The run ends by naming the report.
 pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     let (target, scale) = match args.target {
         DemoTarget::Local => {
@@ -60,7 +61,7 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     )
 }
 
-/// Returns true if `make` runs this command: then `make` must repeat it.
+/// Returns true if `make` runs this command. If so, the user repeats the demo with `make`.
 fn is_made() -> bool {
     std::env::var_os("MAKELEVEL").is_some()
 }

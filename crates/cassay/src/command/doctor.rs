@@ -55,7 +55,7 @@ fn examine_kept(args: &DoctorArgs) -> Result<Vec<HostExamination>> {
     examine_cluster(&cluster)
 }
 
-/// Examines an attached cluster. Also queries its JVMs, if their MBeans are accessible.
+/// Examines an attached cluster. If the MBeans of its JVMs are accessible, queries the JVMs too.
 fn examine_attached(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     if cluster.can(Capability::Mbeans) {
         return examine_cluster(cluster);
@@ -64,7 +64,7 @@ fn examine_attached(cluster: &Cluster) -> Result<Vec<HostExamination>> {
 }
 
 fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
-    // A node that does not answer still has a command line.
+    // Even if a node does not answer, cassay can read its command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
             "note: cassay reads JVM flags only from command lines: {error:#}"
@@ -80,14 +80,14 @@ fn examine_told(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<Hos
     ::doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)
 }
 
-/// One setting, and the hosts that share it, with their nodes or devices.
+/// A finding about one setting, the hosts that share it, and the nodes or devices that it concerns.
 struct Shared<'a> {
     finding: &'a Finding,
     hosts: Vec<&'a str>,
     on: Vec<&'a str>,
 }
 
-/// Returns all settings without duplicates, the worst first.
+/// Returns all findings without duplicates, the worst first.
 fn shared(hosts: &[HostExamination]) -> Vec<Shared<'_>> {
     let mut all: Vec<Shared<'_>> = Vec::new();
     let is_alike = |a: &Finding, b: &Finding| {
@@ -121,10 +121,10 @@ fn shared(hosts: &[HostExamination]) -> Vec<Shared<'_>> {
     all
 }
 
-/// Maximum number of names in a cell.
+/// Maximum number of names in a cell of the table.
 const NAMES_MAX: usize = 4;
 
-/// Joins names, shortened if there are many.
+/// Joins names. If there are many, only the first names are listed, with the number of the others.
 fn names(all: &[&str]) -> String {
     match all.len().checked_sub(NAMES_MAX) {
         Some(more) if more > 1 => format!("{} and {more} more", all[..NAMES_MAX].join(", ")),
@@ -189,7 +189,8 @@ fn text(hosts: &[HostExamination], with_all: bool, columns: usize) -> String {
     )
 }
 
-/// Returns the text below a row: the reason and the fix, or the reason why the setting is unknown.
+/// Returns the text below a row of the table: the reason and the fix, or the reason why the setting
+/// is unknown.
 fn explained(finding: &Finding, columns: usize) -> String {
     match finding.level {
         Severity::Ok => String::new(),
@@ -200,7 +201,7 @@ fn explained(finding: &Finding, columns: usize) -> String {
                 check => format!(" Cassandra's own check at start: {check}."),
             };
             let why = format!("{}{check} ({})", finding.why, finding.source);
-            // The user copies a command, so it is never wrapped.
+            // The user copies a command from the output, so it is never wrapped.
             format!("{}{INDENT}fix: {}\n", wrapped(&why, columns), finding.fix)
         }
     }

@@ -1,6 +1,6 @@
 //! `cassay explain`: explains a word of a study, a report or `findings.json`.
 //!
-//! This module contains no descriptions. The texts come from the program's own tables, from its
+//! This module contains no explanations. The texts come from the program's own tables, from its
 //! records, and from the pages that define the numbers.
 
 mod meaning;
@@ -14,10 +14,11 @@ use anyhow::{Result, bail};
 use meaning::{About, Meaning, indented};
 use yaml::near_name;
 
-/// Maximum number of matches that are shown in full. More matches are listed by name.
+/// Maximum number of matches that are shown in full. If there are more matches, they are listed by
+/// name.
 const SHOWN_MAX: usize = 14;
 
-/// Explains one word, or lists all.
+/// Explains the requested word, or lists all words.
 pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
     let all = all()?;
     if args.what.is_empty() {
@@ -72,11 +73,10 @@ fn names(meaning: &Meaning) -> impl Iterator<Item = &str> {
     std::iter::once(meaning.name.as_str()).chain(meaning.also.iter().map(String::as_str))
 }
 
-/// Returns the meanings of a name. It compares the whole name first, then the last part of each
-/// name.
+/// Returns the meanings of a name. Compares the whole name first, then the last part of each name.
 fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     let wanted = wanted.trim().trim_matches('`');
-    // `exit code 3` means the exit code 3.
+    // Both `exit code 3` and `exit 3` mean the exit code `3`.
     let wanted = wanted.rsplit_once("exit ").map_or(wanted, |(_, code)| match code {
         "code" => wanted,
         code => code.trim_start_matches("code "),
@@ -87,16 +87,17 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     let last = format!(".{wanted}");
     let is_last = |meaning: &&Meaning| meaning.name.ends_with(&last);
     let by_last: Vec<_> = all.iter().filter(is_last).collect();
-    // A word such as `window` does not match every key that ends with it.
+    // Matches of the last part are added only if few names match. Otherwise a word such as `window`
+    // would match every key that ends with it.
     if found.is_empty() || found.len() + by_last.len() <= SHOWN_MAX {
         found.extend(by_last);
     }
     found
 }
 
-/// Returns the meanings that a user probably intends. For a common word, these do not include
-/// fields of files and definitions with the same name. It returns those only to programs, or if
-/// there are no others.
+/// Returns the meanings that a user probably intends. For a common word, this function omits fields
+/// of files and definitions with the same name. It returns them only to programs, or if no other
+/// meaning exists.
 fn for_people(found: Vec<&Meaning>) -> Vec<&Meaning> {
     let is_detail = |one: &&Meaning| matches!(one.about, About::Figure | About::Term);
     let (details, first): (Vec<_>, Vec<_>) = found.into_iter().partition(is_detail);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use store::Run;
 use tables::{ExportRequest, ExportResult, Format, WrittenFile};
 
-/// Default folder for the files, inside the run's folder.
+/// Default folder for the exported files, inside the run's folder.
 const FOLDER: &str = "export";
 
 /// Writes the requested files, and prints their names.
@@ -49,7 +49,7 @@ pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Returns the requested table formats, or an error if this build lacks one of them.
+/// Returns the requested table formats, or an error if this build does not support one of them.
 fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
     let asked = [(args.csv, Format::Csv), (args.parquet, Format::Parquet)];
     let formats: Vec<Format> = asked
@@ -71,7 +71,7 @@ fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
     )
 }
 
-/// Writes the figures; returns the path and the format of each.
+/// Writes the figures. Returns the path and the format of each figure.
 fn figures(
     run: &Run,
     folder: &Path,

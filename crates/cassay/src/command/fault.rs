@@ -18,13 +18,14 @@ use std::time::Duration;
 use target_spec::fault::{FaultKind, FaultOption, FaultPlace, Hit, KINDS, Length, Options, Sides};
 use target_spec::{CapabilityStatus, DiskSpec, HostIndex, NO_HA_OF_MACHINES, NodeIndex};
 
-/// Time for which `test` holds a fault.
+/// Time for which `cassay fault test` keeps a fault active.
 const TRIED_FOR: Duration = Duration::from_secs(3);
 
-/// Time limit until a tested fault is observed.
+/// Maximum time until a tested fault is observed.
 const TRIED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Time limit of a fault that performs a task: every node is restarted, one after the other.
+/// Time limit of a fault that performs a task. It is long because such a fault restarts every node,
+/// one after the other.
 const DONE_WITHIN: Duration = Duration::from_secs(15 * 60);
 
 /// Time limit for injecting a fault by hand.
@@ -53,7 +54,7 @@ fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
     kept_cluster::open(dirs, name.cluster.as_deref(), say)
 }
 
-/// Opens the cluster to break: a kept one, or an attached one.
+/// Opens the cluster in which to inject faults: a kept cluster, or an attached one.
 fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     let Some(target) = &args.target else {
         args.way_in.nothing()?;
@@ -75,7 +76,7 @@ fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     Ok(cluster)
 }
 
-/// Returns the reasons why a kind of fault is not possible; empty if it is possible.
+/// Returns the reasons why a kind of fault is not possible. Empty if it is possible.
 fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
     let of = |capability| capabilities.iter().find(|one| one.capability == capability);
     let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
@@ -84,7 +85,8 @@ fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
         .collect()
 }
 
-/// Returns the same for a cluster, including the acts that the user does not allow on it.
+/// Returns the reasons why a kind of fault is not possible on a cluster. These include the acts
+/// that the user does not allow on the cluster.
 fn refused_by(kind: &FaultKind, cluster: &Cluster) -> Vec<String> {
     let mut refused = refused(kind, cluster.capabilities());
     let acts = kind.acts().into_iter().flatten();
@@ -93,7 +95,7 @@ fn refused_by(kind: &FaultKind, cluster: &Cluster) -> Vec<String> {
     refused
 }
 
-/// Returns the number of hosts.
+/// Returns the number of hosts of the cluster.
 fn hosts_count(cluster: &Cluster) -> Result<usize> {
     if cluster.is_attached() {
         Ok(cluster.host_names().len())
@@ -184,7 +186,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
             ));
             continue;
         }
-        // The last node or host, which is not a seed.
+        // The fault affects the last node or host, because it is not a seed.
         let hit = last(kind, &cluster)?;
         let held = HoldTime::AfterSeen(TRIED_FOR);
         let options = kind.options(&Options::tried());
@@ -206,7 +208,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
 const IN_A_STUDY: &str = "only a study can upgrade nodes: Cassandra cannot downgrade, and only a \
                           study starts with new nodes afterwards";
 
-/// Returns the last possible target of this kind of fault.
+/// Returns the last node or host that this kind of fault can affect.
 fn last(kind: &FaultKind, cluster: &Cluster) -> Result<Hit> {
     let hosts = hosts_count(cluster)?;
     Ok(match kind.place {
@@ -275,7 +277,8 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     finish(&[done], common)
 }
 
-/// Returns the index of the target in the arguments, starting at 0.
+/// Returns the target that the arguments name. The arguments number nodes and hosts from 1, but an
+/// index starts at 0.
 fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     let (nodes, hosts) = (cluster.nodes().len(), hosts_count(cluster)?);
     let index = |number: usize, count: usize, what: &str| match number {
@@ -292,7 +295,8 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     };
     match (args.kind.place, args.node, args.host) {
         (FaultPlace::Node, Some(number), _) => Ok(Hit::Node(node(number)?)),
-        // Nodes are assigned to hosts in turn, so the first one of a host has its index.
+        // Nodes are assigned to hosts in turn, so the first node of a host has the same index as
+        // the host.
         (FaultPlace::Node, None, Some(number)) => Ok(Hit::Node(NodeIndex(host(number)?.0))),
         (FaultPlace::Host, None, Some(number)) => Ok(Hit::Host(host(number)?)),
         (FaultPlace::Host, Some(number), _) => Ok(Hit::Host(node(number).and_then(host_of)?)),
@@ -345,16 +349,16 @@ fn listen() -> Result<()> {
     Ok(())
 }
 
-/// Time for which a fault is held.
+/// Time for which a fault stays active.
 #[derive(Clone, Copy)]
 enum HoldTime {
-    /// Counted from its injection, or from its completion.
+    /// Counted from the injection of the fault, or from its completion.
     For(Duration),
-    /// From its observation.
+    /// Counted from the observation of the fault.
     AfterSeen(Duration),
 }
 
-/// Injects one fault, and prints its progress.
+/// Injects one fault, and prints the progress of the fault.
 fn one(
     kind: &FaultKind,
     hit: &Hit,
@@ -372,7 +376,7 @@ fn one(
         HoldTime::For(length) => length,
         HoldTime::AfterSeen(length) => tried_within(kind) + length,
     };
-    // Step from which the time of the fault counts.
+    // The time of the fault counts from this step.
     let shown = if kind.length.works() {
         FaultStep::Done
     } else {
@@ -384,15 +388,18 @@ fn one(
         let length = match (held, step.what) {
             _ if !kind.length.is_said() => return,
             (HoldTime::For(length), what) if what == ::fault::holds_from(kind) => length,
-            // The injection takes as long as it needs, or until Ctrl-C.
+            // An injection continues until it succeeds, its time limit passes, or the user presses
+            // Ctrl-C.
             (HoldTime::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
             (HoldTime::AfterSeen(length), what) if what == shown => length,
-            // The fault may never be observed.
+            // Without this limit, the command would wait forever for a fault that is never
+            // observed.
             (HoldTime::AfterSeen(_), FaultStep::Injecting) => tried_within(kind),
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {
-            // A fault that is healed too early is better than one that is never healed.
+            // Without the timer, the fault is healed at once. That is better than a fault that is
+            // never healed.
             order.heal();
         }
     });
@@ -434,7 +441,7 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
         .context("start the thread that requests healing")
 }
 
-/// Describes the target by the names of nodes and hosts.
+/// Describes the target of a fault by the names of nodes and hosts.
 fn describe(hit: &Hit, cluster: &Cluster) -> String {
     let hosts = cluster.host_names();
     match hit {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// Default heap of a node, which the memory check assumes here.
+/// Default heap of a node. The memory check of this command assumes this size.
 const HEAP_BYTES: u64 = 1 << 30;
 
 /// Runs the command.
@@ -41,7 +41,7 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     match command {
         HostsCommand::Check { .. } => return check(&seen, &away, file, common),
         HostsCommand::Bench { .. } if away.is_empty() => return bench(&seen, common),
-        // One machine alone cannot show which of two is slow.
+        // If only one machine is left, `bench` cannot show which of two machines is slow.
         HostsCommand::Bench { .. } => {}
         HostsCommand::Clean { all, .. } => {
             let done = clean(&seen, *all, common)?;
@@ -59,13 +59,13 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     )
 }
 
-/// A machine that cannot be reached, or that does not describe itself.
+/// A machine that cannot be reached, or that does not report its properties.
 struct Away {
     name: String,
     why: String,
 }
 
-/// Problems of a machine, and remarks.
+/// Problems of a machine, and remarks about it.
 struct HostReadiness {
     hindrances: Vec<String>,
     remarks: Vec<String>,
@@ -175,8 +175,8 @@ fn table(seen: &[MachineSeen]) -> String {
     terminal::table(&rows, &right)
 }
 
-/// Formats the precision of the machine's clock, which aligns readings, and the offset of its wall
-/// clock.
+/// Formats the precision of the machine's clock, which is used to align readings, and the offset of
+/// its wall clock.
 fn clock(machine: &MachineSeen) -> String {
     let known = machine.clock.monotonic.map_or("unknown".to_owned(), |offset| {
         format!("± {:.2} ms", offset.bound_ns as f64 / 1e6)

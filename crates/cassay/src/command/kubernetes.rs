@@ -87,10 +87,10 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     Ok(ended.unwrap_or(Exit::Error))
 }
 
-/// Copies the program to the pod, and prints the run's output until the run ends. Returns its
-/// status.
+/// Copies the program to the pod, and prints the output of the run until the run ends. Returns the
+/// exit status of the run.
 fn followed(begun: &BegunRun) -> Result<i32> {
-    // Starting an agent leaves the program in the agent's folder.
+    // This agent is started only to copy the program to the agent's folder, where it stays.
     drop(host::Agent::to(begun.destination())?);
     begun.go()?;
     terminal::say(&format!(
@@ -109,10 +109,10 @@ struct Files {
     has_recordings: bool,
 }
 
-/// Returns the study and the files that it names, or its mistakes.
+/// Returns the study and the files that it names. If the study has mistakes, returns those.
 fn files(args: &InsideArgs) -> Result<Files, StudyError> {
     let mut overrides = Overrides::default();
-    // The run in the pod checks if the study is trusted.
+    // Trust is not checked here, because the run in the pod checks it.
     overrides.granted.trust = true;
     let study = resolve::read(&args.study, &overrides)?;
     let mut texts = study.inputs;

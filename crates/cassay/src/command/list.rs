@@ -1,4 +1,4 @@
-//! `cassay list`: lists all runs of the results folder.
+//! `cassay list`: lists all runs in the results folder.
 
 use crate::args::Common;
 use crate::exit::Exit;

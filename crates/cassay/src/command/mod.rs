@@ -1,4 +1,5 @@
-//! The commands, one file for each. A command does the work between arguments and exit code.
+//! The commands, one file for each. A command does the work between parsing the arguments and
+//! returning the exit code.
 
 pub mod bisect;
 pub mod clean;
@@ -47,7 +48,8 @@ use std::path::{Path, PathBuf};
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Registry, Study};
 
-/// Volume size for a query of this machine's capabilities: no capability depends on the size.
+/// Volume size in a query of this machine's capabilities. The value does not matter, because no
+/// capability depends on it.
 const VOLUME_BYTES: u64 = 1 << 30;
 
 /// Returns true if a kept cluster exists.
@@ -56,19 +58,21 @@ fn is_one_kept() -> Result<bool> {
     Ok(all.iter().any(|one| one.keep))
 }
 
-/// Connects to the agents of machines by ssh: to all of them, or to none with the reason.
+/// Connects to the agents of all machines by ssh. If one machine fails, returns the reason and no
+/// connection.
 fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     let wanted = names.iter().map(|name| args.destination(name)).collect::<Result<Vec<_>>>()?;
     Ok(host::Agent::to_all(&wanted)?)
 }
 
-/// Returns the setting that puts hosts on the machines of a file.
+/// Returns the setting that puts the hosts of a study on the machines of a file.
 fn machines(args: &StudyArgs) -> Option<String> {
     let file = args.machines.as_ref()?.display().to_string();
     Some(format!("target.local.machines={}", json!(file)))
 }
 
-/// Attaches to the cluster of the command line, and to its nodes' machines if they are named.
+/// Attaches to the cluster of the command line. If the arguments name the machines of its nodes,
+/// connects to those too.
 fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
     let target = target_from_args::parse_target(target, &way_in.set, &way_in.secret)
         .map_err(StudyError::Mistakes)?;
@@ -76,7 +80,7 @@ fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
 }
 
 /// Reads and resolves the study of the arguments, and notes the missing capabilities of this
-/// machine. `Err(Ok(exit))` means that its mistakes have already been shown.
+/// machine. `Err(Ok(exit))` means that the mistakes of the study have already been shown.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     let overrides = Overrides {
         target: args.target.clone(),
@@ -95,7 +99,8 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
             Ok(study)
         }
         Err(StudyError::Mistakes(mistakes)) => Err(Ok(study_errors::refuse(&mistakes, json))),
-        // The command line is wrong, in the sense of `exit code` in `cassay explain`.
+        // An unreadable study is a mistake in the command line: see `exit code` in `cassay
+        // explain`.
         Err(error @ StudyError::Unreadable { .. }) => {
             let hint = hint(&args.study).map(|hint| format!("\nhint: {hint}"));
             terminal::say(&format!("error: {error}{}", hint.unwrap_or_default()));
@@ -131,8 +136,8 @@ fn hint(path: &Path) -> Option<String> {
     }))
 }
 
-/// Prints the adaptations of the study, and the measurements that the run will lack. The plan and
-/// the report contain them too.
+/// Prints how the study was adapted, and which measurements the run will lack. The plan and the
+/// report contain this information too.
 fn say_notes(study: &Study) {
     for note in &study.notes {
         terminal::say(&format!("note: {note}"));
@@ -148,7 +153,7 @@ fn dirs() -> Result<Dirs> {
     };
     let folder = |own: &str, base: &str, default: &str| -> Result<PathBuf> {
         if let Some(own) = set(own) {
-            // A JVM in another folder must find the path too.
+            // The path is absolute, because a JVM with another working folder must find it too.
             return std::path::absolute(&own)
                 .with_context(|| format!("make the path {} absolute", own.display()));
         }
@@ -168,8 +173,8 @@ fn dirs() -> Result<Dirs> {
     })
 }
 
-/// Returns the capabilities of a local cluster on this machine. It assumes hosts with volumes, so
-/// that their capabilities are included.
+/// Returns the capabilities of a local cluster on this machine. The cluster is assumed to have
+/// hosts with volumes, so that the capabilities of hosts are included.
 fn capabilities_here() -> Vec<CapabilityStatus> {
     let host = HostSpec {
         volume_bytes: Some(VOLUME_BYTES),
@@ -186,10 +191,11 @@ fn capabilities_here() -> Vec<CapabilityStatus> {
     }))
 }
 
-/// Ends all processes and resources that a killed run has left. Prints only if there were any.
+/// Ends all processes and removes all resources that a killed run has left. Prints a message only
+/// if there were any.
 pub fn clear_leftovers() {
-    // Without a folder for clusters, there can be no leftovers. A command that needs the folder
-    // reports that it is missing.
+    // Without a folder for clusters, no leftovers exist. A command that needs the folder reports
+    // that it is missing.
     let Ok(dirs) = dirs() else { return };
     let cleared = ::cluster::leftovers::clear(&dirs, &mut |text| terminal::say(text));
     for problem in &cleared.problems {

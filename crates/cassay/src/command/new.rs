@@ -1,7 +1,7 @@
 //! `cassay new` writes a study from a template, with comments that explain the next changes.
 //!
-//! The study can be planned. An existing file is never overwritten. Nothing is written before all
-//! questions are answered, so Ctrl-C leaves nothing.
+//! The written study can be planned. An existing file is never overwritten. Nothing is written
+//! before all questions are answered, so Ctrl-C leaves no file.
 
 mod compare;
 mod template;
@@ -28,10 +28,10 @@ use yaml::{Diagnostics, did_you_mean};
 /// Name of the schema file next to a study, for editors.
 const SCHEMA: &str = "study.schema.json";
 
-/// Returns the template with a name.
+/// Returns the template with this name.
 ///
 /// # Errors
-/// The names of all templates.
+/// No template has this name. The error lists the names of all templates.
 pub fn template(name: &str) -> Result<&'static Template, String> {
     let names = || TEMPLATES.iter().map(|template| template.name);
     TEMPLATES.iter().find(|template| template.name == name).ok_or_else(|| {
@@ -40,7 +40,7 @@ pub fn template(name: &str) -> Result<&'static Template, String> {
     })
 }
 
-/// Answers to questions, by key.
+/// Answers to questions, by the key of the question.
 type Answers = BTreeMap<&'static str, String>;
 
 /// Writes a study, or lists the templates.
@@ -53,7 +53,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
         .to
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.yaml", template.name)));
-    // The file is checked before any question.
+    // If the file exists, the command ends before it asks a question.
     if path.exists() {
         return Err(is_there(&path));
     }
@@ -88,7 +88,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Answers the questions that the command line leaves open, by asking the user or with defaults.
+/// Answers the questions that the command line leaves open. Asks the user, or uses the defaults.
 fn answer_all(template: &Template, place: &TargetChoice, answers: &mut Answers, asks: bool) {
     let gaps = template_gaps::filled(template, place, &Answers::new());
     for question in template.questions {
@@ -143,7 +143,7 @@ fn set(template: &Template, set: &[String]) -> Result<Answers> {
                 template.name
             );
         };
-        // A value is one line, because a line break would start another key.
+        // A value must fit on one line, because a line break would start another key.
         if value.contains(['\n', '\r']) {
             bail!("--set {key}: a value must fit on one line");
         }
@@ -187,7 +187,7 @@ fn ask(
         let answer = terminal::ask(&question.question(place), &usual);
         let mut with = answers.clone();
         with.insert(question.key, answer.clone());
-        // The next questions are about sides without defaults.
+        // Questions about sides may still be open, because sides have no defaults.
         let is_open = complete(template, place, &mut with);
         if template.compares()
             && !is_open
@@ -199,7 +199,7 @@ fn ask(
         let text = template_gaps::filled(template, place, &with);
         match resolve::resolve(question.key, &text, &Overrides::default()) {
             Err(mistakes) if answer != usual && !is_open => say_first(&mistakes),
-            // The end of the command reports a mistake in a default.
+            // A mistake in a default answer is reported at the end of the command.
             _ => return answer,
         }
     }
@@ -227,7 +227,7 @@ fn say_first(mistakes: &Diagnostics) {
     terminal::say(lines.lines().next().unwrap_or_default());
 }
 
-/// Returns the whole text of the file.
+/// Returns the whole text of the study's file.
 fn text(template: &Template, place: &TargetChoice, answers: &Answers, path: &Path) -> String {
     let mut text = String::new();
     let beside = path.parent().unwrap_or(Path::new("")).join(SCHEMA);

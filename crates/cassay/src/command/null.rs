@@ -11,10 +11,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use target_spec::{Latency, NullSpec, Stall};
 
-/// Period of checking for Ctrl-C.
+/// Interval between two checks for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Serves until Ctrl-C.
+/// Runs the null target until the user presses Ctrl-C.
 pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
     let interrupt = interrupt::flag()?;
     let error = |(name, share): &(String, f64)| match ErrorCode::parse_for_any_request(name) {

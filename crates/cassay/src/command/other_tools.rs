@@ -1,8 +1,8 @@
-//! `cassay stress|nb|ycsb|easy`: another tool's command line, run as a study.
+//! `cassay stress|nb|ycsb|easy`: runs the command line of another tool as a study.
 //!
 //! The command separates cassay's own options from the tool's words. It compiles the words first,
 //! so that mistakes end the command here. Then it writes a study with the command line and runs it
-//! like any other study, so results, reports and `resume` are the same.
+//! like any other study. So results, reports and `resume` are the same.
 
 mod definition;
 mod mistake_places;
@@ -103,7 +103,8 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, compat, &shown)
 }
 
-/// Returns the changes of cassay's options; the words may name files anywhere.
+/// Returns the overrides that cassay's options request. The tool's words may name files in any
+/// folder.
 fn overrides_of(options: &ImportOptions) -> Overrides {
     Overrides {
         target: options.target.clone(),
@@ -139,7 +140,7 @@ fn print_samples(import: &Import, count: u64, common: &Common) {
     }
 }
 
-/// Merges cassay's options before the tool's words with those among the words.
+/// Merges the options of cassay before the tool's words with the options among the words.
 fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     ImportOptions {
         target: before.target.clone().or(among.target),
@@ -159,8 +160,8 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     }
 }
 
-/// Separates cassay's options from the words for the tool. cassay's options are known options with
-/// two dashes.
+/// Separates cassay's options from the words for the tool. An option with two dashes that cassay
+/// knows is cassay's.
 fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
     let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
     let command = ImportOptionsOnly::command();
@@ -188,7 +189,7 @@ fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<Strin
     Ok((options, theirs))
 }
 
-/// cassay's options, at any position.
+/// Parser of cassay's own options, which may be at any position.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true)]
 struct ImportOptionsOnly {
@@ -202,7 +203,8 @@ struct ImportOptionsOnly {
 }
 
 impl ImportOptionsOnly {
-    /// Returns the results folder: the one among the words, or the one before them.
+    /// Returns the results folder. A folder that the user names among the words takes precedence
+    /// over one before the words.
     fn out(&self, common: &Common) -> PathBuf {
         if self.has_out {
             self.common.out.clone()
@@ -212,7 +214,7 @@ impl ImportOptionsOnly {
     }
 }
 
-/// The import, or its mistakes, and the files that it has read.
+/// The import or its mistakes, and the files that the import has read.
 type ImportResult = (Result<Import, yaml::Diagnostics>, BTreeMap<String, String>);
 
 fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult {
@@ -226,11 +228,11 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult 
     (import, inputs.into_read())
 }
 
-/// A password on the command line. The secret remains in memory: the written study has only a name
-/// for it.
+/// A password on the command line. It remains in memory, because the written study contains only a
+/// name for it.
 struct Secret {
     password: Option<String>,
-    /// A file that the user names instead of the password.
+    /// File with the password, if the user names a file instead.
     named: Option<PathBuf>,
 }
 
@@ -310,7 +312,7 @@ fn command_line(words: &[String]) -> String {
     words.join(" ")
 }
 
-/// Returns the text of the study with the command line.
+/// Returns the text of the study that runs the command line.
 fn study_text(
     tool: Tool,
     words: &[String],
@@ -342,7 +344,7 @@ fn study_text(
     )
 }
 
-/// Returns the number of workers of a run: the number that was set, or a study's default.
+/// Returns the number of workers of a run: the number that the user set, or a study's default.
 fn workers(set: &[String]) -> u32 {
     let said = set
         .iter()
@@ -377,7 +379,8 @@ fn yaml_text(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The full number for each worker would be several times the requested number.
+    /// If each worker opened the full number of connections, the total would be several times the
+    /// requested number.
     #[test]
     fn connections_of_the_tool_are_divided_among_workers() {
         let secret = Secret {

@@ -11,19 +11,20 @@ use study::compile_workload;
 use study::resolve;
 use study::settings::{KEYS_MAX, Study};
 
-/// Number of keys that a plan reads: enough to show that there are some.
+/// Number of keys that a plan reads. A few keys are enough to show that the table contains keys.
 const KEYS_TO_PLAN: u64 = 20;
 
 /// Returns the study with the workloads of its tables, ready to run.
 ///
 /// # Errors
-/// A table cannot be read. `Err(Ok(exit))` means that its workload does not fit the study, and that
-/// this was already shown.
+/// A table cannot be read. `Err(Ok(exit))` means that the workload of a table does not fit the
+/// study, and that this was already shown.
 pub fn to_run(study: Study, json: bool) -> Result<Study, Result<Exit>> {
     with_tables(study, KEYS_MAX, json)
 }
 
-/// Returns the same for display, which needs only a few keys.
+/// Returns the study with the workloads of its tables, to be shown but not run. This needs only a
+/// few keys.
 ///
 /// # Errors
 /// As for `to_run`.

@@ -1,7 +1,7 @@
 //! Writes a page about several runs as a file, with links to their reports.
 //!
-//! A folder with the page and the runs can be moved as a whole. So a link from the page to a report
-//! is relative. If the two paths have only the root in common, the page has no link.
+//! The user can move a folder that contains the page and the runs. So a link from the page to a
+//! report is relative. If the two paths have only the root in common, the page has no link.
 
 use crate::args::Common;
 use crate::terminal;
@@ -26,7 +26,7 @@ pub fn write(to: &Path, page: &Page, common: &Common) -> Result<()> {
 }
 
 /// Returns the link from a page's file to the report of a run. `None` without a page file, or if
-/// the run has no report or has it elsewhere.
+/// the run has no report in its folder.
 pub fn way(page: Option<&Path>, run: &Path) -> Option<String> {
     way_to(page?, &Run::look(run).ok()?.report()?)
 }
@@ -44,7 +44,7 @@ pub fn way_to(page: &Path, file: &Path) -> Option<String> {
     )
 }
 
-/// Returns the relative path from a folder to a file; both are absolute.
+/// Returns the relative path from a folder to a file. Both paths must be absolute.
 fn between(folder: &Path, file: &Path) -> Option<String> {
     let both = || folder.components().zip(file.components());
     let common = both().take_while(|(a, b)| a == b).count();

@@ -21,7 +21,7 @@ use study::units;
 /// nothing.
 ///
 /// # Errors
-/// The cluster cannot be asked: the reasons and the messages are those of a run.
+/// cassay cannot query the cluster. The reasons and the messages are the same as for a run.
 pub fn run(args: &PlanArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -41,7 +41,8 @@ pub fn run(args: &PlanArgs, common: &Common) -> Result<Exit> {
     }
 }
 
-/// Shows the plan of a resolved study, and checks with its cluster.
+/// Shows the plan of a resolved study, and checks with the study's cluster that the study can run
+/// on it.
 ///
 /// # Errors
 /// As for `run`.
@@ -50,7 +51,8 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
     ask(study, &plan, common)
 }
 
-/// Does the same for a command line that is only to be checked: the cluster may be unreachable.
+/// Does the same as `run` for a command line that is only checked, so the cluster may be
+/// unreachable.
 pub fn show_words(study: &Study, common: &Common) -> Result<Exit> {
     let plan = describe(study, common)?;
     ask(study, &plan, common).or_else(|why| {
@@ -86,7 +88,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
         terminal::say(&format!("note: {warning}"));
     }
     super::run::say_neighbours();
-    // The plan may be meant for another machine than this one.
+    // This is only a note, because the plan may be for another machine.
     if let Err(why) = missing_capabilities::check(study, &plan, &super::dirs()?) {
         terminal::say(&format!(
             "note: `cassay run` will refuse this study on this machine: {why}"
@@ -102,7 +104,7 @@ fn ask(study: &Study, plan: &Plan, common: &Common) -> Result<Exit> {
     Ok(clusters(&found))
 }
 
-/// Prints the state of an attached cluster, and the changes that are not allowed.
+/// Prints the state of an attached cluster, and the changes of the study that are not allowed.
 fn clusters(found: &Preflight) -> Exit {
     for said in &found.says {
         terminal::say(said);
@@ -119,7 +121,7 @@ fn clusters(found: &Preflight) -> Exit {
 
 fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
-    // The phase drawing shows faults instead.
+    // Faults are omitted here, because the drawing of the phases shows them.
     let is_said = |condition: &Condition| condition.about != "faults";
     let conditions: Vec<Condition> =
         conditions::conditions(study).into_iter().filter(is_said).collect();
@@ -133,7 +135,8 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     if !conditions.is_empty() {
         text.push('\n');
     }
-    // Trials whose points are still unknown differ only in their numbers.
+    // Consecutive trials are alike if their points are still unknown and they differ only in their
+    // numbers.
     let is_alike = |one: &Turn, next: &Turn| {
         let name = |turn| trial_name(study, turn);
         one.point.is_none() && name(one) == name(next) && one.phases == next.phases
@@ -176,7 +179,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     text + &time_use(plan)
 }
 
-/// Describes the share of the time that is measured, and the steps that take the rest.
+/// Describes the share of the time that is measured, and the steps that take the rest of the time.
 fn time_use(plan: &Plan) -> String {
     let estimate = &plan.estimate;
     if estimate.seconds <= 0.0 {
@@ -195,7 +198,7 @@ fn time_use(plan: &Plan) -> String {
     format!("Measured windows take {share:.0} % of that time{rest}.\n")
 }
 
-/// Returns the sentences on the conditions of uncertain trials, without duplicates.
+/// Returns the sentences on the conditions under which uncertain trials run, without duplicates.
 fn decided_by(study: &Study) -> Vec<String> {
     let mut said = Vec::new();
     for variant in &study.variants {
@@ -212,7 +215,7 @@ fn decided_by(study: &Study) -> Vec<String> {
     said
 }
 
-/// Describes the number and length of trials, as a range if a procedure decides.
+/// Describes the number and length of the trials. If a procedure decides on them, gives a range.
 fn bounds(plan: &Plan, seed: u64) -> String {
     let estimate = &plan.estimate;
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();

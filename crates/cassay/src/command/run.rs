@@ -23,8 +23,11 @@ use study::settings::Study;
 
 /// Runs a study.
 ///
-/// 1. Read and plan it: mistakes end the command here, before anything starts. 2. Clear the
-///    leftovers of killed runs. 3. Run. 4. Write the report. 5. Print the answer.
+/// 1. Reads and plans the study. Mistakes end the command here, before anything starts.
+/// 2. Clears the leftovers of killed runs.
+/// 3. Runs the study.
+/// 4. Writes the report.
+/// 5. Prints the answer.
 pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     let read = read_study(&args.study, common.json);
     let study = match read.and_then(|study| own_table::to_run(study, common.json)) {
@@ -34,8 +37,8 @@ pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, None, &args.shown)
 }
 
-/// Runs the study of a demo. The demo succeeds if it produces a report, and its last lines state
-/// the weakness of the numbers. `again` is the command that repeats the demo.
+/// Runs the study of a demo. The demo succeeds if it produces a report. Its last lines state why
+/// the numbers are weak. `again` is the command that repeats the demo.
 pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -49,7 +52,8 @@ pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
     run_to(&end, &study, None)
 }
 
-/// Runs a resolved study. `compat` prints in the format of another tool, instead of cassay's.
+/// Runs a resolved study. With `compat`, prints the output in the format of another tool instead of
+/// cassay's.
 pub fn run_study(
     study: &Study,
     common: &Common,
@@ -105,7 +109,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     }
     let path = &found.run.path;
     if interrupted.is_done() {
-        // The disk may have been full at the first attempt.
+        // The report may be missing because the disk was full at the first attempt.
         if found.run.report().is_none() {
             let report = write_report(path, &args.shown.summaries)?;
             terminal::say(&format!("report: {}", report.path.display()));
@@ -129,21 +133,21 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     })
 }
 
-/// Steps at the end of a run: report, output and exit code.
+/// Data for the steps at the end of a run: report, output and exit code.
 struct End<'a> {
     common: &'a Common,
     voice: Voice<'a>,
     shown: &'a ShownArgs,
 }
 
-/// Command that prints the messages of a run.
+/// The command for which a run prints its messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Voice<'a> {
-    /// `run`, `resume` and `confirm`.
+    /// The commands `run`, `resume` and `confirm`.
     Study,
-    /// An imported command line: stdout gets only the output of that tool.
+    /// An imported command line: stdout contains only output in the format of that tool.
     Tool,
-    /// `demo`.
+    /// The command `demo`.
     Demo {
         /// Command that repeats the demo, such as `cassay demo`.
         again: &'a str,
@@ -181,8 +185,7 @@ fn with_options(
     })
 }
 
-/// Returns an error that ended a run, with the command that continues it. The results so far are
-/// kept.
+/// Adds the command that continues the run to an error that ended it. The results so far are kept.
 fn to_go_on(error: &Error, path: &Path) -> Error {
     let is_full = error.chain().any(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -209,8 +212,8 @@ pub fn say_neighbours() {
     }
 }
 
-/// Returns true if the user declared the machine shared: `CASSAY_SHARED_MACHINE=1`, for CI runners
-/// whose numbers are not used.
+/// Returns true if the user declared the machine shared, by `CASSAY_SHARED_MACHINE=1`. This is for
+/// CI runners whose numbers are not used.
 fn shared_machine() -> bool {
     std::env::var_os("CASSAY_SHARED_MACHINE").is_some_and(|value| !value.is_empty() && value != "0")
 }
@@ -230,7 +233,8 @@ impl End<'_> {
         };
         let mut report = write_report(path, &self.shown.summaries)?;
         if let Voice::Demo { .. } = self.voice {
-            // The last lines name the command that repeats a demo.
+            // For a demo, the last lines already name the next command: the one that repeats the
+            // demo.
             report.headline.next = None;
         }
         if self.common.json {
@@ -266,7 +270,7 @@ impl End<'_> {
 }
 
 /// Returns the reason why the numbers of a demo are weak, in one sentence with the command that
-/// repeats it. `None` for a valid run.
+/// repeats the demo. `None` for a valid run.
 fn weakness(headline: &Headline, again: &str) -> Option<String> {
     let why = match headline.verdict {
         Verdict::Valid => return None,
@@ -315,7 +319,7 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     }
 }
 
-/// Report that the command has written.
+/// A report that the command has written.
 pub struct WrittenReport {
     /// Path of the report.
     pub path: PathBuf,
@@ -364,7 +368,8 @@ pub fn write_summaries(
     Ok(())
 }
 
-/// Returns the verdict, the answer and the main reasons against it, as at the top of the report.
+/// Returns the verdict, the answer and the main reasons against the answer, as at the top of the
+/// report.
 fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
     let mut lines = vec![

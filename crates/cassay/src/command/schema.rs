@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 /// Schema of `findings.json`, which `cargo xtask docs` generates from the records.
 pub const FINDINGS: &str = include_str!("../../../../docs/schema/findings.schema.json");
 
-/// Schema of `plan.json`, also generated.
+/// Schema of `plan.json`, which is also generated.
 const PLAN: &str = include_str!("../../../../docs/schema/plan.schema.json");
 
-/// Schema of a line of `intervals.ndjson`, also generated.
+/// Schema of a line of `intervals.ndjson`, which is also generated.
 pub const INTERVAL: &str = include_str!("../../../../docs/schema/interval.schema.json");
 
 /// Prints or writes one schema.

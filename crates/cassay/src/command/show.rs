@@ -1,4 +1,4 @@
-//! `cassay show`: the answer of a finished run, or the results of its trials.
+//! `cassay show`: shows the answer of a finished run, or the results of its trials.
 
 use crate::args::{Common, ShowArgs};
 use crate::exit::Exit;
@@ -30,7 +30,7 @@ fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     }
     let has_blocks = trials.iter().any(|trial| trial.block > 0);
     let names: Vec<String> = trials.iter().map(|trial| name_of(trial, has_blocks)).collect();
-    // Names and causes are shown in full: data is never shortened.
+    // Names and causes are shown in full, because data is never shortened.
     let columns = FigureColumns::for_lines(usize::MAX, names.iter().map(String::as_str));
     let mut lines = Vec::new();
     for (trial, name) in trials.iter().zip(&names) {
@@ -42,7 +42,7 @@ fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Returns the first wrong rows of a trial, each with the query that reads it.
+/// Returns the first wrong rows of a trial, each with the query that reads the row.
 fn missed_rows(trial: &TrialFinding) -> impl Iterator<Item = Line> {
     let of_rows = trial.read_back.iter().flat_map(|found| &found.missed_rows);
     let rows = of_rows.chain(&trial.verify.missed_rows);

@@ -1,5 +1,5 @@
 //! `cassay snapshot create|list|restore|verify|remove|export|import`: saves and restores the data
-//! of kept clusters, and moves it to others.
+//! of kept clusters, and moves the data to other clusters.
 
 mod comparison;
 

@@ -23,9 +23,9 @@ struct ShippedFile {
     name: &'static str,
     kind: StudyFileKind,
     file: &'static File<'static>,
-    /// The folder that contains it and the files that it names.
+    /// Folder that contains the file and the files that it names.
     folder: Option<&'static Dir<'static>>,
-    /// A study's question, or the description in a workload's first line.
+    /// The question of a study, or the description in the first line of a workload.
     about: String,
 }
 
@@ -67,7 +67,7 @@ fn shipped() -> Vec<ShippedFile> {
     all
 }
 
-/// Returns a file as a study; `None` for published figures.
+/// Returns a file as a study. `None` for published figures, which are not a study.
 fn study_of(
     file: &'static File<'static>,
     folder: Option<&'static Dir<'static>>,
@@ -121,7 +121,7 @@ fn list(common: &Common) {
     terminal::say("next: cassay studies copy first-look");
 }
 
-/// Returns the path below the destination folder.
+/// Returns the path of a file below the destination folder.
 fn written_as(one: &ShippedFile) -> PathBuf {
     one.file.path().to_owned()
 }
@@ -137,11 +137,11 @@ struct CopiedFiles {
     kind: StudyFileKind,
     /// Path of the study or workload itself.
     path: PathBuf,
-    /// Paths of that file, and of the files that it needs.
+    /// Paths of that file and of the files that it names.
     files: Vec<PathBuf>,
 }
 
-/// Writes the requested files: either all of them, or none.
+/// Writes the requested files: either all of them, or none of them.
 fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let all = shipped();
     let of_folder = |one: &&ShippedFile| {
@@ -162,7 +162,7 @@ fn written(args: &CopyArgs) -> Result<CopiedFiles> {
         None => vec![found.file],
     };
     let mut written = Vec::new();
-    // Without a folder, the paths are relative to the current one.
+    // Without a folder, the paths are relative to the current folder.
     let to = args.to.as_deref().unwrap_or(Path::new(""));
     for file in &files {
         let path = to.join(file.path());
@@ -218,7 +218,7 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
     }
     match std::fs::File::create_new(path) {
         Ok(mut file) => std::io::Write::write_all(&mut file, contents).with_context(what),
-        // The file has the same content: see above.
+        // The existing file has the same content, as checked above.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => bail!(
             "{}: {error}\nhint: run the command in a folder that you can write to",
@@ -245,7 +245,7 @@ pub fn hint(path: &Path) -> Option<String> {
 /// a new file.
 ///
 /// # Errors
-/// There is another file with that name.
+/// The folder contains another file with that name.
 pub fn as_file(name: &str) -> Result<PathBuf> {
     let all = shipped();
     let found = all.iter().find(|one| one.name == name).context("an included study")?;

@@ -151,8 +151,8 @@ fn import(args: &SupplyImportArgs, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Runs a long task. It shows progress in a line that it rewrites. Without a terminal, it prints a
-/// line for each quarter.
+/// Runs a long task. Shows the progress in a line that is rewritten. Without a terminal, prints a
+/// line for each quarter of the work.
 fn heard<T>(work: impl FnOnce(&mut ::supply::Voice<'_>) -> Result<T>) -> Result<T> {
     if !terminal::has_reader() || terminal::is_dumb() {
         return work(&mut ::supply::plainly(&mut |text| terminal::say(text)));

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use serde_json::json;
 use std::path::Path;
 
-/// Adds or removes a name, or lists all names.
+/// Adds or removes the name of a run, or lists all names.
 pub fn run(args: &TagArgs, common: &Common) -> Result<Exit> {
     let results = &common.out;
     if let Some(name) = &args.name {

@@ -111,12 +111,13 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the release of an export.
+/// Parses the release that an export states.
 fn release_of(version: &str) -> Result<Release> {
     Release::parse(version).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }
 
-/// Properties that a cluster takes from an export that will be imported; empty without one.
+/// Properties that a cluster takes from an export, so that the export can be imported. Empty
+/// without an export.
 #[derive(Default)]
 struct Like {
     release: Option<Release>,

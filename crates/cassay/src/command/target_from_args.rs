@@ -1,5 +1,5 @@
-//! Builds a target for commands without a study. The command line describes its access as a study
-//! does, and the same rules read it.
+//! Builds the target of a command without a study. The arguments describe the access to the target
+//! as a study does, and the same rules read them.
 
 use std::path::PathBuf;
 use study::resolve;
@@ -24,7 +24,7 @@ pub(super) fn parse_target(
             secrets: secrets.iter().cloned().collect(),
             ..GrantedPermissions::default()
         },
-        // Paths on the command line belong to the user.
+        // The user wrote the paths on the command line, so they may be in any folder.
         files: Some(Folder {
             path: PathBuf::new(),
             open: true,
@@ -38,7 +38,7 @@ pub(super) fn parse_target(
 /// line.
 ///
 /// # Errors
-/// Mistakes in either.
+/// Mistakes in the argument or in the overrides.
 pub(super) fn target(written: &str, overrides: &Overrides) -> Result<Target, Diagnostics> {
     let study = format!(
         "study: reach\nquestion: Which nodes answer?\ntarget: {written}\n\

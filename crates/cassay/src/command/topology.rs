@@ -31,7 +31,7 @@ pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
     }
 }
 
-/// A machine and its name.
+/// A machine with its name.
 type NamedMachine = (String, Machine);
 
 fn machines(args: &MachineArgs) -> Result<Vec<NamedMachine>> {
@@ -79,7 +79,7 @@ fn show(args: &MachineArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the single machine that the plan is for.
+/// Returns the only machine of the arguments, for which the plan is made.
 fn one(args: &MachineArgs) -> Result<Machine> {
     let mut machines = machines(args)?;
     let names: Vec<&str> = machines.iter().map(|(name, _)| name.as_str()).collect();
@@ -117,7 +117,7 @@ fn planned(args: &PlacementArgs) -> Result<(Machine, Plan)> {
 
 fn plan(args: &PlacementArgs, common: &Common) -> Result<Exit> {
     let (machine, plan) = planned(args)?;
-    // Placement by a script that ignores the topology.
+    // The plan is compared with the placement by a script that ignores the topology.
     let naive = ::topology::naive(&machine, &plan.wish);
     let naive = ::topology::costs(&machine, &naive, &[]);
     if common.json {
@@ -178,7 +178,7 @@ fn list(numbers: &[u32]) -> String {
     set.to_string()
 }
 
-/// Formats the topology that guests see under each rule.
+/// Formats the topology that a guest sees under each rule.
 fn guests(plan: &Plan) -> String {
     let is_of = |profile| {
         if plan.wish.profile == profile {
@@ -341,7 +341,8 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the properties of a file's placement, without those that its format cannot express.
+/// Returns the properties of a placement in a file, without those that the format of the file
+/// cannot express.
 fn properties(placement: &Placement) -> Vec<(String, Value)> {
     let set = |set: &::topology::CpuSet| json!(set.to_string());
     let guest = placement.guest.as_ref().map(|guest| {

@@ -110,7 +110,8 @@ fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
     Ok(workload::compile_file(name, &text, &spec, &beside(name)))
 }
 
-/// Returns a reader for the files that a workload file names. They are in the same folder.
+/// Returns a reader for the files that a workload file names. These files are in the same folder as
+/// the workload file.
 fn beside(name: &str) -> impl Fn(&str) -> Result<String, String> {
     let folder = Folder {
         path: Path::new(name).parent().map(Path::to_owned).unwrap_or_default(),
@@ -119,7 +120,7 @@ fn beside(name: &str) -> impl Fn(&str) -> Result<String, String> {
     move |file| study::inputs::read_below(&folder, file)
 }
 
-/// Returns the parameters of a workload without a study.
+/// Returns the parameters of a workload that is used without a study.
 fn spec(name: &str, seed: u64) -> Spec {
     Spec::new(name, study::settings::ROWS_UNLOADED, seed)
 }

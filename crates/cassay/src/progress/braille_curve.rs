@@ -6,9 +6,9 @@ use crate::terminal::{Line, Size, Tone};
 use measure::number::{count, short};
 use std::collections::VecDeque;
 
-/// Columns of the axis labels, including the space after them.
+/// Number of columns of the axis labels, including the space after them.
 const AXIS: usize = 8;
-/// Dots of a braille character, from the bottom: left column, right column.
+/// Dots of a braille character, from the bottom to the top: left column, right column.
 const DOTS: [[u32; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
 /// The braille character without dots.
 const EMPTY: u32 = 0x2800;
@@ -17,13 +17,13 @@ const EMPTY: u32 = 0x2800;
 pub struct Curve {
     /// Title, with the unit.
     pub title: &'static str,
-    /// Returns its value in a second.
+    /// Returns the value of the quantity in a second.
     pub value: fn(&Second) -> f64,
-    /// Formats its value.
+    /// Formats a value of the quantity.
     pub written: fn(f64) -> String,
 }
 
-/// Returns lines of a width: a title, `size.rows` lines of the curve, and the time axis.
+/// Returns lines of the given width: a title, `size.rows` lines of the curve, and the time axis.
 pub fn course(curve: &Curve, seconds: &VecDeque<Second>, size: Size) -> Vec<Line> {
     let Size {
         columns,
@@ -67,7 +67,7 @@ fn most<'s>(curve: &Curve, seconds: impl DoubleEndedIterator<Item = &'s Second> 
     same.map(curve.value).fold(0.0, f64::max)
 }
 
-/// Returns one line of the curve; the newest second is the rightmost.
+/// Returns one line of the curve. The newest second is at the right end.
 fn cells_of(steps: &[usize], cells: usize, row: usize) -> String {
     let empty = (cells * 2).saturating_sub(steps.len());
     let step_at = |dot: usize| dot.checked_sub(empty).map_or(0, |index| steps[index]);
@@ -89,7 +89,7 @@ fn time_axis(cells: usize, columns: usize) -> Line {
     Line::default().with(Tone::Faint, &text).fitted(columns)
 }
 
-/// Rounds up to the series 1, 2, 5, 10, …; returns 1 for 0.
+/// Rounds up to the series 1, 2, 5, 10, …. Returns 1 for 0.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;
@@ -126,8 +126,8 @@ mod tests {
         }
     }
 
-    /// Loading reached 5,000 operations per second, but the measurement only 300. On a common axis,
-    /// a fault in the measured part would be invisible.
+    /// Loading reached 5,000 operations per second, but the measurement only 300. On an axis for
+    /// both, a fault in the measured part would be invisible.
     #[test]
     fn the_axis_is_that_of_what_is_measured() {
         let second = |ops_per_s: f64, is_measured: bool| Second {

@@ -1,8 +1,9 @@
-//! Renders the full screen of a run: its lines depend only on the state, the size and the time.
+//! Renders the full screen of a run. The lines depend only on the state, the size and the time.
 //!
-//! From top to bottom: the current phase and the time left; curves of throughput and p99; errors,
-//! nodes and faults; clients and hosts, if there are several; the trials; messages; keys. With
-//! little room, trials and messages are shortened, but not the figures.
+//! From top to bottom, the screen shows the current phase and the time left, curves of throughput
+//! and p99, errors, nodes and faults, clients and hosts (if there are several), the trials,
+//! messages, and keys. If there is little room, trials and messages are shortened, but the figures
+//! are not.
 
 use super::braille_curve::{Curve, course};
 use super::machines::machines;
@@ -14,7 +15,7 @@ use jiff::{SignedDuration, Zoned};
 use measure::clock::SECOND_NS;
 use measure::number::{about_duration, count, significant, whole};
 
-/// Minimum size of the screen. On a smaller one, lines show more.
+/// Minimum size of the full screen. On a smaller terminal, plain lines show more.
 const LEAST: Size = Size {
     columns: 60,
     rows: 16,
@@ -23,7 +24,7 @@ const LEAST: Size = Size {
 const WIDE: usize = 140;
 /// Minimum width for a phase's progress bar, and for the expected end time of the run.
 const ROOMY: usize = 80;
-/// Minimum height for empty lines between the parts, and for the CPUs.
+/// Minimum height for empty lines between the sections, and for the CPUs.
 const AIRY: usize = 20;
 /// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
@@ -41,11 +42,11 @@ const P99: Curve = Curve {
     written: |p99_ms| significant(p99_ms, 3),
 };
 
-/// Time and state of one painting.
+/// Time and state that one painting shows.
 pub struct Now {
-    /// Monotonic clock, ns.
+    /// Time on the monotonic clock, in ns.
     pub ns: u64,
-    /// User's local time.
+    /// Local time of the user.
     pub local: Zoned,
     /// True if the user asked the run to end.
     pub is_ending: bool,
@@ -60,13 +61,13 @@ pub fn has_room(size: Size) -> bool {
 
 /// Returns one line for each row of the screen, with the width of the screen.
 pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
-    // With little room, no line remains empty.
+    // If there is little room, the screen has no empty lines.
     let space = (size.rows >= AIRY).then(Line::default);
     let mut lines = vec![title(state, size, now), phase(state, size, now)];
     lines.extend(space.clone());
     lines.extend(courses(state, size));
     lines.extend(standing(state, size, now));
-    // Half of the rest, so that trials and messages remain visible.
+    // Machines get half of the remaining rows, so that trials and messages stay visible.
     let room = size.rows.saturating_sub(lines.len() + 1) / 2;
     lines.extend(machines(state, size.columns, room));
     lines.extend(space);
@@ -271,8 +272,8 @@ fn to_come(fault: &FaultState, state: &RunState, now: &Now) -> Line {
     )
 }
 
-/// Returns the part of the table of trials that fits: the current trial, trials before it, and a
-/// few after it.
+/// Returns the part of the table of trials that fits on the screen: the current trial, some trials
+/// before it, and a few after it.
 fn trials(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let shown = rows.saturating_sub(1);
     let all = state.trials.len();

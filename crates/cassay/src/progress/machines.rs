@@ -1,5 +1,6 @@
 //! Formats the clients and hosts of a run for the full screen, with a table for each. If there is
-//! no room for all, the worst come first. If there is hardly any room, one line names the worst.
+//! no room for all machines, the worst come first. If there is hardly any room, one line names the
+//! worst machines.
 
 use super::run_state::RunState;
 use crate::terminal::{Line, Tone, shortened_name};
@@ -8,19 +9,19 @@ use fleet::ClientNow;
 use measure::number::{count, significant, whole};
 use std::cmp::Reverse;
 
-/// Columns of the label before a section.
+/// Number of columns of the label before a section.
 const NAMED: usize = 8;
-/// Columns of a client's figures, or of a host's figures with a few of its nodes.
+/// Number of columns of a client's figures, or of a host's figures with a few of its nodes.
 const CLIENT_FIGURES: usize = 44;
 const HOST_FIGURES: usize = 50;
 /// Maximum width of a name.
 const NAME_MOST: usize = 40;
-/// Columns of a client's name in a sentence.
+/// Number of columns of a client's name in a sentence.
 const NAME_IN_SENTENCE: usize = 18;
-/// Minimum number of lines of a table: a header, one entry, and the number of other entries.
+/// Minimum number of lines of a table: a header, one row, and a line with the number of other rows.
 const TABLE_LEAST: usize = 3;
-/// Time after which a client counts as silent, s. It reports its clock twice a second, and its load
-/// once.
+/// Time after which a client counts as silent, in seconds. A client reports its clock twice a
+/// second, and its load once a second.
 const SILENT_S: f64 = 2.0;
 
 /// Returns clients and hosts in at most `rows` lines.
@@ -49,7 +50,7 @@ pub fn machines(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// Machines of one kind.
+/// The machines of one kind, and the functions that format them.
 struct Section<'m, T> {
     word: &'static str,
     all: &'m [T],
@@ -61,7 +62,7 @@ struct Section<'m, T> {
 }
 
 impl<T> Section<'_, T> {
-    /// Returns all machines in order if there is room; otherwise the worst come first.
+    /// Returns all machines in order if there is room. Otherwise the worst machines come first.
     fn lines<B: Ord>(self, rows: usize, badness: impl Fn(&T) -> B) -> Vec<Line> {
         let mut sorted: Vec<&T> = self.all.iter().collect();
         let room = rows.saturating_sub(1);
@@ -95,7 +96,8 @@ impl<T> Section<'_, T> {
     }
 }
 
-/// Returns the badness of a client. Higher is worse: lost, silent, late, slow.
+/// Returns a measure of the problems of a client: lost, silent, late, slow. A higher value means
+/// more problems.
 fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     let second = client.second.unwrap_or_default();
     let p99_us = (second.p99_ms * 1e3) as u64;

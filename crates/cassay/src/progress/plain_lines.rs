@@ -10,11 +10,11 @@ use report::Verdict;
 use store::record::TrialFinding;
 use unicode_width::UnicodeWidthStr;
 
-/// Minimum width of a name. Other parts are shortened first.
+/// Minimum width of a name. Other parts of a line are shortened first.
 const NAME_LEAST: usize = 16;
-/// Columns of op/s, p50, p99, errors and verdict on a separate line, with units.
+/// Number of columns of op/s, p50, p99, errors and verdict on a separate line, with units.
 const LINE_FIGURES: usize = 59;
-/// The same columns in a table, whose header has the units.
+/// Number of the same columns in a table, whose header has the units.
 const TABLE_FIGURES: usize = 41;
 /// Indentation of a trial's line.
 const INDENT: &str = "  ";
@@ -44,8 +44,8 @@ fn going(state: &RunState, phase: &str, progress: Progress, now_ns: u64) -> Stri
     )
 }
 
-/// Returns the line of a phase in progress: with its figures if there are any, otherwise with its
-/// elapsed time.
+/// Returns the line of a phase in progress, with the figures of the phase. If it has no figures
+/// yet, the line has the elapsed time.
 pub fn still(state: &RunState, now_ns: u64) -> String {
     let phase = &state.phase;
     if let Some(progress) = phase.progress {
@@ -70,7 +70,7 @@ fn left(state: &RunState, now_ns: u64) -> String {
 }
 
 /// Returns the status line, at most `columns` wide. Figures and the time left are never shortened.
-/// The trial's name is, but the phase is omitted first.
+/// If the line is too long, the phase is omitted first, and then the trial's name is shortened.
 pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
     let (place, name) = state.current().unwrap_or_default();
     let Some(progress) = state.phase.progress else {
@@ -116,16 +116,16 @@ fn text(value: Known) -> String {
     format!("{}{}", value.sign(), significant(value.least(), 3))
 }
 
-/// Column widths for the names and figures of all trials.
+/// Widths of the columns for the names and the figures of all trials.
 pub struct FigureColumns {
     name: usize,
-    /// Columns left after the verdict.
+    /// Number of columns that remain after the verdict.
     rest: usize,
 }
 
 impl FigureColumns {
-    /// Computes the widths for lines of `columns` columns, with `figures` columns for figures and
-    /// verdict, and these names.
+    /// Computes the widths for lines of `columns` columns and for these names. Figures and verdict
+    /// take `figures` columns.
     fn new<'n>(
         columns: usize,
         figures: usize,
@@ -197,7 +197,7 @@ impl FigureColumns {
         self.with_verdict(line, figures)
     }
 
-    /// Adds the verdict, with its cause if there is room.
+    /// Adds the verdict to a line, with the cause of the verdict if there is room.
     fn with_verdict(&self, line: Line, figures: &TrialFigures) -> Line {
         let verdict = Verdict::from_record(Some(figures.verdict));
         let line = line.with(tone_of(verdict), verdict.name());

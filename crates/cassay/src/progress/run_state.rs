@@ -1,4 +1,4 @@
-//! State of a run for display. It is built only from the run's events.
+//! State of a run for display, which is derived only from the run's events.
 
 use engine::{CpuShares, Event, FaultStage, HostNow, PlannedFault, Progress};
 use fleet::ClientNow;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::record::{TrialFinding, Verdict};
 
-/// Number of seconds that the curve keeps: more than any screen shows.
+/// Number of seconds that the curve keeps. No screen shows more.
 const COURSE_MAX: usize = 1200;
 /// Number of messages that the display keeps.
 const MESSAGES_MAX: usize = 50;
@@ -16,35 +16,35 @@ const MESSAGES_MAX: usize = 50;
 /// Current state of a run.
 #[derive(Debug, Default)]
 pub struct RunState {
-    /// Name of the study; empty until the run has its folder.
+    /// Name of the study. Empty until the run has its folder.
     pub study: String,
-    /// The trials of the plan, in its order.
+    /// The trials, in the order of the plan.
     pub trials: Vec<TrialState>,
     /// Index of the current trial.
     pub current: Option<usize>,
-    /// The current phase.
+    /// State of the current phase.
     pub phase: PhaseState,
-    /// Expected total length of the later trials, seconds.
+    /// Expected total length of the later trials, in seconds.
     pub rest_s: f64,
-    /// The last intervals, oldest first.
+    /// The last seconds of the curve, oldest first.
     pub course: VecDeque<Second>,
-    /// Errors of the trial, by kind.
+    /// Number of errors of the trial, by kind.
     pub errors: BTreeMap<&'static str, u64>,
-    /// Names of the target's nodes; empty until it is ready.
+    /// Names of the target's nodes. Empty until the target is ready.
     pub nodes: Vec<String>,
-    /// Nodes that have ended without a command.
+    /// Nodes that have ended without a command to stop them.
     pub died: Vec<String>,
     /// Use of the machine's CPUs.
     pub cpu: Option<CpuShares>,
-    /// The clients of a shared load, while they offer it.
+    /// The clients of a shared load, while they offer the load.
     pub clients: Vec<ClientNow>,
     /// The hosts of the nodes, while load is offered and displayed.
     pub hosts: Vec<HostNow>,
-    /// Faults of this phase.
+    /// Faults of the current phase.
     pub faults: Vec<FaultState>,
-    /// Start of the measured window, monotonic clock, ns.
+    /// Start of the measured window, on the monotonic clock, in ns.
     pub measured_from_ns: Option<u64>,
-    /// Messages, oldest first.
+    /// Messages to the user, oldest first.
     pub messages: VecDeque<String>,
 }
 
@@ -62,11 +62,11 @@ pub struct TrialState {
 pub enum TrialEnd {
     /// The trial has its finding.
     Finished(TrialFigures),
-    /// An earlier attempt finished it.
+    /// An earlier attempt finished the trial.
     Earlier,
-    /// The trial failed. Holds the reason.
+    /// The trial failed. The text is the reason.
     Failed(String),
-    /// The trial was omitted. Holds the reason.
+    /// The trial was omitted. The text is the reason.
     LeftOut(String),
 }
 
@@ -75,15 +75,15 @@ pub enum TrialEnd {
 pub struct TrialFigures {
     /// Successful operations per second.
     pub ops_per_s: f64,
-    /// Median latency, ms.
+    /// Median of latency, in ms.
     pub p50_ms: Known,
-    /// p99 of latency, ms.
+    /// p99 of latency, in ms.
     pub p99_ms: Known,
-    /// Failed operations.
+    /// Number of failed operations.
     pub errors: u64,
     /// Verdict on the trial.
     pub verdict: Verdict,
-    /// First cause of a verdict that is not valid, in a few words.
+    /// First cause of a verdict other than valid, in a few words.
     pub cause: Option<&'static str>,
 }
 
@@ -104,17 +104,17 @@ impl TrialFigures {
 /// State of a phase.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseState {
-    /// `measure`, `target`, …; empty before the first.
+    /// Name of the phase: `measure`, `target`, …. Empty before the first phase.
     pub name: &'static str,
     /// Description of the phase's work.
     pub what: String,
-    /// Expected length, seconds.
+    /// Expected length of the phase, in seconds.
     pub seconds: f64,
-    /// Expected total length of the trial's later phases, seconds.
+    /// Expected total length of the trial's later phases, in seconds.
     pub seconds_after: f64,
-    /// Start, monotonic clock, ns.
+    /// Start of the phase on the monotonic clock, in ns.
     pub begin_ns: u64,
-    /// Totals of its intervals, once there are any.
+    /// Totals of the intervals of the phase, once it has any.
     pub progress: Option<Progress>,
 }
 
@@ -123,20 +123,21 @@ pub struct PhaseState {
 pub struct Second {
     /// Successful operations per second.
     pub ops_per_s: f64,
-    /// p99 of latency, ms.
+    /// p99 of latency, in ms.
     pub p99_ms: f64,
-    /// True if operations failed.
+    /// True if operations failed in this second.
     pub has_errors: bool,
-    /// True if this second belongs to the measured load, instead of loading or reading back rows.
+    /// True if this second belongs to the measured load, and not to loading or reading back rows.
     pub is_measured: bool,
 }
 
 /// State of a fault.
 #[derive(Clone, Debug)]
 pub struct FaultState {
-    /// The planned fault.
+    /// The fault as planned.
     pub planned: PlannedFault,
-    /// The present stage, and its start on the monotonic clock, ns. `None` before the fault begins.
+    /// The present stage, and its start on the monotonic clock, in ns. `None` before the fault
+    /// begins.
     pub reached: Option<(FaultStage, u64)>,
 }
 
@@ -221,7 +222,7 @@ impl RunState {
         }
     }
 
-    /// Returns the expected time left in the run, seconds. The planned time of the phase counts
+    /// Returns the expected time left in the run, in seconds. The planned time of the phase counts
     /// down. The estimate ignores an overrun, unless the phase's progress shows its true length.
     pub fn left_s(&self, now_ns: u64) -> f64 {
         let gone_s = self.phase_gone_s(now_ns);
@@ -230,19 +231,19 @@ impl RunState {
         told_s.unwrap_or(planned_s) + self.phase.seconds_after + self.rest_s
     }
 
-    /// Returns the elapsed time of the phase, seconds.
+    /// Returns the elapsed time of the phase, in seconds.
     pub fn phase_gone_s(&self, now_ns: u64) -> f64 {
         now_ns.saturating_sub(self.phase.begin_ns) as f64 / SECOND_NS as f64
     }
 
-    /// Returns the current trial's position and name: `3/12 writes, 28 threads`.
+    /// Returns the position of the current trial with the trial's name: `3/12 writes, 28 threads`.
     pub fn current(&self) -> Option<(String, &str)> {
         let index = self.current?;
         let name = &self.trials.get(index)?.name;
         Some((format!("{}/{}", index + 1, self.trials.len()), name))
     }
 
-    /// Returns the fault because of which a node is down, if any.
+    /// Returns the fault that explains why a node is down, if there is one.
     pub fn taken_by(&self, node: &String) -> Option<&FaultState> {
         let mut open = self.faults.iter().filter(|fault| fault.is_open());
         open.find(|fault| fault.planned.takes_away.contains(node))
@@ -270,7 +271,7 @@ impl RunState {
         self.course.clear();
         self.measured_from_ns = None;
         if let Some(trial) = self.trials.get_mut(index) {
-            // A search chooses its points during the run, which changes the name.
+            // A search chooses its points during the run, which changes the name of the trial.
             name.clone_into(&mut trial.name);
             trial.end = None;
         }

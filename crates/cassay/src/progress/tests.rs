@@ -8,7 +8,7 @@ use measure::clock::SECOND_NS;
 use measure::{Interval, KindInterval, Known, Outcome};
 use store::record::{TrialFinding, Verdict};
 
-/// A run of three trials, one second after it created its folder.
+/// Shows the events of a run of three trials, up to one second after it created its folder.
 fn begun_run(state: &mut RunState) {
     let names = [
         "writes, 8 threads",
@@ -78,7 +78,8 @@ fn finding(verdict: Verdict) -> TrialFinding {
     finding
 }
 
-/// The second trial: a node was killed 12 s ago, and another fault is planned.
+/// Returns the state during the second trial: a node was killed 12 s ago, and another fault is
+/// planned.
 fn in_the_middle() -> RunState {
     let mut state = RunState::default();
     begun_run(&mut state);
@@ -151,7 +152,7 @@ fn picture(state: &RunState, columns: usize, rows: usize, now: &Now) -> String {
     lines.iter().map(|line| line.plain().trim_end().to_owned() + "\n").collect()
 }
 
-/// Returns the file in the folder of this test that contains a picture.
+/// Returns the file with an expected screen, in the folder of this test.
 fn snapshot(name: &str) -> ExpectFile {
     expect_file![format!("snapshots/{name}.txt")]
 }
@@ -196,7 +197,8 @@ fn host(name: &str, node: &str, cpu: HostCpu, disk: Option<(f64, f64)>) -> HostN
     }
 }
 
-/// The same run with two hosts and two clients, one of which is behind its schedule.
+/// Returns the state of the same run with two hosts and two clients. One of the clients is behind
+/// its schedule.
 fn with_machines() -> RunState {
     let mut state = in_the_middle();
     let clients = vec![client(1, 4.5, 0), client(2, 40.0, 1234)];
@@ -256,7 +258,7 @@ fn of_a_hundred_clients_the_worst_are_shown_first() {
         shown.contains(&format!("and {} more", 100 - lines)),
         "{shown}"
     );
-    // They have ended with their load.
+    // The clients have ended together with their load.
     state.event(&Event::ClientsNow(Vec::new()), 181 * SECOND_NS);
     assert_eq!(
         picture(&state, 120, 40, &now(180)),

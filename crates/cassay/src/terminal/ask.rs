@@ -8,8 +8,8 @@ pub fn has_asker() -> bool {
     has_reader() && std::io::stdin().is_terminal()
 }
 
-/// Returns true if the user confirms, with `--yes` or at the prompt. Otherwise it says `refused`,
-/// which without a prompt has the hint to add `--yes`.
+/// Returns true if the user confirms, with `--yes` or at the prompt. Otherwise prints `refused`. If
+/// no prompt is possible, the message also has the hint to add `--yes`.
 pub fn is_confirmed(yes: bool, asks: &str, refused: &str, hint: &str) -> bool {
     if yes {
         return true;
@@ -25,7 +25,7 @@ pub fn is_confirmed(yes: bool, asks: &str, refused: &str, hint: &str) -> bool {
     is_yes
 }
 
-/// Asks one question. An empty answer or the end of input means the default.
+/// Asks one question. An empty answer or the end of input selects the default.
 pub fn ask(asks: &str, default: &str) -> String {
     say(&format!("{asks} [{default}]"));
     output::end_moving();

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Escapes a text for a terminal: control characters except line breaks and tabs, and characters
-/// that change the direction of writing.
+/// Escapes a text for a terminal. Escaped characters are control characters except line breaks and
+/// tabs, and characters that change the direction of writing.
 pub fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(is_command) {
         return Cow::Borrowed(text);
@@ -19,12 +19,12 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Replaces a character that could control the terminal by a harmless one with the same number of
+/// Replaces a character that could control the terminal with a harmless one of the same number of
 /// bytes, for texts with byte positions. The renderer of these texts replaces one-byte characters
-/// itself, so they stay.
+/// itself, so this function leaves them unchanged.
 pub fn shown_in_place(c: char) -> char {
     match (is_command(c), c.len_utf8()) {
-        // A middle dot, and the replacement character.
+        // The replacements are a middle dot and the replacement character.
         (true, 2) => '\u{b7}',
         (true, 3) => '\u{fffd}',
         _ => c,

@@ -2,9 +2,9 @@
 //!
 //! The terminal is restored when the screen is dropped, when a thread panics, and when a signal
 //! ends the process immediately. So [`give_back`], which restores it, uses only two system calls
-//! and settings saved before.
+//! and settings that were saved before.
 //!
-//! Only lines that have changed since the last time are painted.
+//! Only lines that have changed since the last painting are painted.
 
 use super::line::Line;
 use super::output;
@@ -17,13 +17,13 @@ use std::time::Duration;
 
 /// Switches to the alternate screen, without cursor and line wrapping.
 const TAKE: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
-/// Undoes that.
+/// Switches back from the alternate screen, and restores the cursor and line wrapping.
 const GIVE_BACK: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// Begins a synchronized update: terminals that support it show all changes at once.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
-/// Keyboard settings before the full screen began. Empty if it did not change them.
+/// Keyboard settings from before the full screen. Empty if the full screen did not change them.
 static KEYBOARD: OnceLock<Termios> = OnceLock::new();
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static HEED_PANICS: Once = Once::new();
@@ -58,8 +58,8 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the screen. `None` if stderr is not a terminal or is a dumb one. Also `None` for a
-    /// background job, which may not touch the terminal.
+    /// Takes the screen. `None` if stderr is not a terminal, or is a dumb terminal. Also `None` for
+    /// a background job, which may not touch the terminal.
     pub fn take() -> Option<Screen> {
         if !has_reader() || is_dumb() || !is_foreground() {
             return None;
@@ -83,8 +83,8 @@ impl Screen {
         })
     }
 
-    /// Paints lines as wide as the screen, starting at the top. Does nothing if the screen was
-    /// already given back.
+    /// Paints lines that are as wide as the screen, starting at the top. Does nothing if the
+    /// terminal was already restored.
     pub fn paint(&mut self, lines: &[Line], size: Size) {
         if !is_full() {
             return;
@@ -110,7 +110,7 @@ impl Screen {
         }
     }
 
-    /// Waits at most `wait` for a key. Returns the first key pressed.
+    /// Waits at most `wait` for a key. Returns the first pressed key.
     pub fn key(&self, wait: Duration) -> Option<char> {
         let stdin = rustix::stdio::stdin();
         let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
@@ -170,7 +170,7 @@ fn listen_for_keys() -> bool {
     keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
     keys.input_modes.remove(InputModes::IXON);
     for code in [SpecialCodeIndex::VSUSP, SpecialCodeIndex::VQUIT] {
-        // `_POSIX_VDISABLE` of Linux.
+        // The value 0 is `_POSIX_VDISABLE` of Linux, which disables the key.
         keys.special_codes[code] = 0;
     }
     let _ = KEYBOARD.set(before);

@@ -1,7 +1,7 @@
 //! A line of text with tones, measured in terminal columns.
 //!
-//! A text enters a line through [`shown()`], as a single line, so the only control sequences are
-//! cassay's own colours. Widths are columns, not characters or bytes.
+//! A text enters a line through [`shown()`], as a single line. So the only control sequences in a
+//! line are cassay's own colours. Widths are columns, not characters or bytes.
 
 use super::escape::shown;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Marks the place where a text was cut.
 const CUT: &str = "…";
 
-/// Style of a piece of text. The words always express the same meaning as the colour.
+/// Style of a piece of text. The words of the text always express the same meaning as the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Normal text.
@@ -20,16 +20,16 @@ pub enum Tone {
     Faint,
     /// A good result.
     Good,
-    /// A warning.
+    /// A warning, or a doubtful result.
     Warn,
-    /// Broken, or not credible.
+    /// A result that is broken or not credible.
     Bad,
-    /// A curve.
+    /// A part of a curve.
     Curve,
 }
 
 impl Tone {
-    /// Returns the SGR code.
+    /// Returns the SGR code of the tone.
     fn code(self) -> Option<&'static str> {
         match self {
             Tone::Plain => None,
@@ -53,7 +53,7 @@ impl Line {
         Line::default().with(Tone::Plain, text)
     }
 
-    /// Appends a text.
+    /// Appends a text with a tone.
     #[must_use]
     pub fn with(mut self, tone: Tone, text: &str) -> Line {
         let one_line = text.replace(['\n', '\t'], " ");
@@ -68,7 +68,7 @@ impl Line {
         self
     }
 
-    /// Returns its width in columns.
+    /// Returns the width of the line in columns.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }
@@ -86,7 +86,8 @@ impl Line {
             let shorter = if text.width() < left {
                 text
             } else {
-                // More text follows, or this text is too long: the cut mark ends the line.
+                // The line ends with the cut mark, because more text follows or this text is too
+                // long.
                 cut_at(&text, left)
             };
             left -= shorter.width();
@@ -122,8 +123,8 @@ pub fn shortened(text: &str, columns: usize) -> String {
     }
 }
 
-/// Shortens a name to at most `columns` columns. It is cut in the middle, since names in one run
-/// differ at the start (a variant) and at the end (a block).
+/// Shortens a name to at most `columns` columns. The name is cut in the middle, because the names
+/// of one run differ at the start (a variant) and at the end (a block).
 pub fn shortened_name(name: &str, columns: usize) -> String {
     if name.width() <= columns {
         return name.to_owned();
@@ -140,7 +141,7 @@ pub fn shortened_name(name: &str, columns: usize) -> String {
     begin + &end.into_iter().rev().collect::<String>()
 }
 
-/// Returns the beginning of a text with a cut mark, in at most `columns` columns.
+/// Returns the beginning of a text with a cut mark. Both together have at most `columns` columns.
 fn cut_at(text: &str, columns: usize) -> String {
     let mut left = columns.saturating_sub(1);
     let fits = |c: &char| {

@@ -15,17 +15,17 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// Content of the terminal below the messages.
 enum Stage {
-    /// No moving content.
+    /// Neither a status line nor a full screen.
     Lines,
-    /// A status line, as sent to the terminal.
+    /// A status line, in the form that was sent to the terminal.
     Moving(String),
-    /// A full screen, with the messages that arrived since it began.
+    /// A full screen, with the messages that have arrived since it began.
     Full(Vec<String>),
 }
 
 static STAGE: Mutex<Stage> = Mutex::new(Stage::Lines);
 
-/// Time of the last message, monotonic clock, ns; 0 before the first.
+/// Time of the last message on the monotonic clock, in ns. 0 before the first message.
 static LAST_LINE_NS: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the stage, which is consistent even if a thread panicked while it held the lock.
@@ -33,13 +33,13 @@ fn stage() -> MutexGuard<'static, Stage> {
     STAGE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes a text. If this fails, no message could report it.
+/// Writes a text. Ignores failures, because no message could report them.
 pub(super) fn write(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
-/// Writes a message.
+/// Writes a message that stays on the terminal.
 pub(super) fn stay(text: &str) {
     LAST_LINE_NS.store(clock::now_ns(), Ordering::Relaxed);
     match &mut *stage() {
@@ -49,12 +49,13 @@ pub(super) fn stay(text: &str) {
     }
 }
 
-/// Returns the time of the last message, monotonic clock, ns; 0 before the first.
+/// Returns the time of the last message on the monotonic clock, in ns. 0 before the first message.
 pub fn last_line_ns() -> u64 {
     LAST_LINE_NS.load(Ordering::Relaxed)
 }
 
-/// Shows another status line. A full screen shows this information in its own way.
+/// Shows a new status line. Does nothing while a full screen is shown, which has its own display of
+/// this information.
 pub fn show_moving(line: &Line) {
     let mut stage = stage();
     if matches!(*stage, Stage::Full(_)) {
@@ -76,13 +77,13 @@ pub fn end_moving() {
     }
 }
 
-/// Keeps messages from now on.
+/// Keeps messages from now on, instead of writing them.
 pub(super) fn begin_full() {
     end_moving();
     *stage() = Stage::Full(Vec::new());
 }
 
-/// Writes the kept messages, after the screen was left.
+/// Writes the messages that were kept while the screen was taken.
 pub(super) fn end_full() {
     let mut stage = stage();
     let ended = std::mem::replace(&mut *stage, Stage::Lines);

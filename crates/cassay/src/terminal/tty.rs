@@ -41,7 +41,7 @@ pub(super) fn wants_colour() -> bool {
     !is_dumb() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Returns true if the terminal can only append: its kind is unknown or `dumb`.
+/// Returns true if the terminal can only append text, because its kind is unknown or `dumb`.
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb")
 }

@@ -1,9 +1,9 @@
-//! The settings that cassandra-stress lists before it begins, if cassay has them.
+//! The settings that cassandra-stress lists before it begins, as far as cassay has them.
 
 use imports::stress::{Command, Limit, Options, Pace, Rate, Seeds, Style, Task};
 use report::compat::stress::Settings;
 
-/// Returns true if a command line requests these results, which is the default.
+/// Returns true if a command line requests the summary, which is the default.
 pub fn has_summary(words: &[String]) -> bool {
     match Command::parse(words).map(|command| command.task) {
         Ok(Task::Run(run)) => !run.options.output.no_summary,
@@ -11,7 +11,7 @@ pub fn has_summary(words: &[String]) -> bool {
     }
 }
 
-/// Returns the settings of a command line. Empty if it requests none of them.
+/// Returns the settings that a command line requests. Empty if it does not request a list.
 pub fn from_words(words: &[String]) -> Settings {
     let Ok(Command {
         task: Task::Run(run),

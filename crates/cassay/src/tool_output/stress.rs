@@ -1,5 +1,5 @@
-//! Prints the output of cassandra-stress: a line per interval, the results, and the table of a
-//! rising number of threads.
+//! Prints the output of cassandra-stress: a line per interval, the results, and the table for an
+//! increasing number of threads.
 
 use super::settings;
 use crate::exit::Exit;
@@ -16,11 +16,11 @@ const PREDEFINED: [&str; 4] = ["read", "write", "counter_write", "counter_read"]
 
 /// Collects the measurements, and prints them line by line.
 pub struct Stress {
-    /// For each kind, its name in the tool, and true if it writes.
+    /// The tool's name of each kind of operation, and true if the kind writes.
     kinds: Vec<(String, bool)>,
     /// Average number of partitions that an operation touches.
     partitions: f64,
-    /// True if latency counts from the due time.
+    /// True if latency is measured from the due time of an operation.
     is_fixed: bool,
     limit: StepLimit,
     warmup: u64,
@@ -29,13 +29,13 @@ pub struct Stress {
     is_ladder: bool,
     runs: Vec<(u32, Sample)>,
     lines: Lines,
-    /// True if the results are printed after a run.
+    /// True if the results are printed after each run.
     has_summary: bool,
     /// Settings that the tool lists before the first run.
     settings: String,
     uncertainty: Uncertainty,
     measuring: bool,
-    /// Measurements of each client, if there are several.
+    /// Measurements of each client, if several clients share the load.
     clients: Vec<Sample>,
 }
 
@@ -181,7 +181,7 @@ impl Stress {
         }
     }
 
-    /// Returns the latencies of all operations, including failed operations, like the tool.
+    /// Returns the latencies of all operations. Like the tool, includes failed operations.
     fn latency_of(&self, kind: &KindInterval) -> Histogram {
         let mut latency = Histogram::default();
         latency.add(if self.is_fixed {
@@ -193,7 +193,7 @@ impl Stress {
         latency
     }
 
-    /// Returns the latencies of one of several clients.
+    /// Returns the latencies of one client, if several clients share the load.
     fn sample_of(&self, client: &ClientTimes) -> Sample {
         let mut sample = Sample::default();
         for ((name, _), kind) in self.kinds.iter().zip(client.population.kinds()) {
@@ -229,7 +229,7 @@ impl Stress {
     }
 
     pub fn end(&mut self, exit: Exit) {
-        // The remaining intervals of an aborted run.
+        // Prints the intervals of an aborted run that were not printed yet.
         let (last, _) = self.lines.end();
         if !last.is_empty() {
             terminal::data(&last);
@@ -246,7 +246,7 @@ impl Stress {
     }
 }
 
-/// Returns the length of a run, seconds.
+/// Returns the length of a run, in seconds.
 fn seconds(sample: &Sample) -> f64 {
     let spans = sample.operations.values().filter_map(|timing| timing.span_ns);
     let (from, to) = spans.fold((u64::MAX, 0), |(from, to), span| {

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 use store::hlog::HlogWriter;
 
-/// Prefix of a read-modify-write's parts: YCSB counts them as reads and updates.
+/// Prefix of the parts of a read-modify-write. YCSB counts these parts as reads and updates.
 const PART: &str = "rmw-";
 /// Name of the series of whole read-modify-writes.
 const WHOLE: &str = "READ-MODIFY-WRITE";
@@ -27,41 +27,43 @@ struct Sum {
     /// Number of reads that found no row. The server answered them, but YCSB counts them as
     /// failures.
     missing: u64,
-    /// Latency of the errors, from the intended time, because the time from the send is not
-    /// measured.
+    /// Latency of the errors from the intended time. The time from the send is not measured for
+    /// errors.
     failed: Histogram,
     service: Histogram,
     latency: Histogram,
-    /// For `timeseries`: by time in ms, the sum of the latencies in µs and their number.
+    /// For `timeseries`: the sum of the latencies in µs and the number of operations, by time in
+    /// ms.
     units: BTreeMap<u64, (f64, u64)>,
-    /// For `raw`: time in unix ms, latency in µs, number.
+    /// For `raw`: time in Unix ms, latency in µs, and number of operations.
     points: Vec<(u64, u64, u64)>,
 }
 
-/// Other output files.
+/// Output files that YCSB writes in addition to its normal output.
 #[derive(Clone, Debug, Default)]
 struct Files {
-    /// `measurement.raw.output_file`, if raw values are requested; empty for stdout.
+    /// Value of `measurement.raw.output_file`, if raw values are requested. Empty for stdout.
     raw: Option<String>,
     /// Prefix of histogram logs, before the operation's name.
     histograms: Option<String>,
 }
 
-/// Collects the measurements.
+/// Collects the measurements that YCSB prints at the end.
 pub struct Ycsb {
     interval: ycsb::Interval,
     measurements: Vec<Measurement>,
-    /// Interval of `timeseries`, ms.
+    /// Interval of `timeseries`, in ms.
     granularity: u64,
     files: Files,
     exporter: Exporter,
-    /// `exportfile`: the file that receives the end of the output instead of stdout.
+    /// Value of `exportfile`, which is the file that receives the end of the output instead of
+    /// stdout.
     file: Option<String>,
     kinds: Vec<Sum>,
-    /// Measurements of each client, if there are several.
+    /// Measurements of each client, if several clients share the load.
     clients: Vec<Vec<Sum>>,
     seconds: f64,
-    /// Start of the first interval, on the monotonic clock.
+    /// Start of the first interval, on the monotonic clock, in ns.
     start_ns: Option<u64>,
 }
 
@@ -132,7 +134,7 @@ impl Ycsb {
         }
     }
 
-    /// Returns the latencies of one of several clients.
+    /// Returns the latencies of one client, if several clients share the load.
     fn sums_of(&self, client: &ClientTimes) -> Vec<Sum> {
         let kinds = self.kinds.iter().zip(client.population.kinds());
         let sum = |(sum, kind): (&Sum, KindInterval)| Sum {
@@ -197,7 +199,7 @@ impl Ycsb {
         let Some(file) = &self.file else {
             return terminal::data(&text);
         };
-        // An invalid path must not lose measurements.
+        // An invalid path must not cause the loss of measurements.
         if let Err(error) = std::fs::write(file, &text) {
             terminal::say(&format!(
                 "exportfile {file}: {error}; the results are on stdout"
@@ -255,7 +257,7 @@ impl Ycsb {
     }
 }
 
-/// Returns the series of some kinds, with YCSB's names.
+/// Returns the series of the kinds of operations, with YCSB's names.
 fn series_of(sums: &[Sum]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
@@ -282,7 +284,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
         add(&mut all, &name, returns, times);
         let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
         if let Some(series) = all.iter_mut().find(|series| series.name == name) {
-            // The values of a read-modify-write's parts are merged with those of the operation.
+            // The values of a read-modify-write's parts are merged with those of reads and updates.
             series.averages.extend(averages);
             series.averages.sort_by_key(|(ms, _)| *ms);
         }
@@ -298,13 +300,13 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     all
 }
 
-/// Times of operations, from the send and from the due time.
+/// Times of operations, measured from the send and from the due time.
 struct OperationTimes<'a> {
     service: &'a Histogram,
     latency: &'a Histogram,
 }
 
-/// Adds to the series with this name.
+/// Adds operations to the series with this name.
 fn add(all: &mut Vec<Series>, name: &str, returns: [u64; 3], times: OperationTimes<'_>) {
     let at = all.iter().position(|series| series.name == name).unwrap_or_else(|| {
         all.push(Series {
@@ -324,7 +326,7 @@ fn add(all: &mut Vec<Series>, name: &str, returns: [u64; 3], times: OperationTim
     series.latency.add(times.latency);
 }
 
-/// Parses the percentiles of a property; returns YCSB's defaults if one of them is not a number.
+/// Parses the percentiles of a property. Returns YCSB's defaults if one of them is not a number.
 fn percentiles(text: Option<&str>, default: &str) -> Vec<f64> {
     let numbers: Option<Vec<f64>> = text
         .unwrap_or(default)

@@ -1,10 +1,10 @@
-//! Tests faults of an attached cluster, by programs that the study names: a file in the study's
+//! Tests faults of an attached cluster that programs of the study inject. A file in the study's
 //! folder represents the broken part.
 
 use crate::program::{Lab, Started, wait_until};
 
-/// Commands of three kinds of faults: `file` breaks and heals, `never` is never detected, and
-/// `blind` cannot be detected.
+/// A study with commands for three kinds of faults: `file` breaks and heals, `never` is never
+/// detected, and `blind` cannot be detected.
 const STUDY: &str = "\
 study: attached
 question: Is it seen to break and to be whole again?
@@ -100,8 +100,8 @@ fn faults_of_a_killed_program_heal_and_resume_asks_for_trust() {
     said.says(&["runs a program on this machine", "pass --trust"]);
 }
 
-/// A kind is tested on an attached cluster that `--target` names; an impossible kind gives the
-/// reason.
+/// A fault is tested on an attached cluster that `--target` names. For an impossible fault, the
+/// command prints the reason.
 #[test]
 fn a_kind_is_tried_on_a_cluster_of_others_by_its_address() {
     let lab = Lab::new();

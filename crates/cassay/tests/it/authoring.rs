@@ -18,8 +18,8 @@ const TEMPLATES: [&str; 7] = [
     "capacity",
 ];
 
-/// Runs the study that `new` wrote on the null target, with windows of one second and everything
-/// measured once.
+/// Runs the study that `new` wrote on the null target, with windows of one second and a single
+/// block.
 fn runs(template: &str) {
     let lab = Lab::new();
     let words = ["new", template, "--target", "null", "--json"];
@@ -50,7 +50,7 @@ fn runs(template: &str) {
     }
 }
 
-/// Lines of the first trial.
+/// Returns the lines of intervals of the first trial.
 fn intervals(run: &Path) -> Vec<Value> {
     let trials = std::fs::read_dir(run.join("trials")).unwrap();
     let first = trials.map(|entry| entry.unwrap().path()).min().unwrap();
@@ -58,7 +58,7 @@ fn intervals(run: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// By the schema that is published.
+/// Validates a value against the published schema.
 fn assert_valid(schema: &str, value: &Value) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let path = root.join(format!("docs/schema/{schema}.schema.json"));
@@ -72,10 +72,10 @@ fn assert_valid(schema: &str, value: &Value) {
     }
 }
 
-/// `new`, `plan` and `run` work without reading any documentation.
+/// The commands `new`, `plan` and `run` work without reading any documentation.
 #[test]
 fn every_template_runs_as_it_was_written() {
-    // They wait more than they work.
+    // The runs wait more than they work, so all of them run at once.
     std::thread::scope(|scope| {
         for template in TEMPLATES {
             scope.spawn(|| runs(template));
@@ -131,7 +131,7 @@ fn an_existing_file_is_kept_and_a_wrong_answer_writes_nothing() {
     );
 }
 
-/// The answers come from a terminal, which is closed before the last of them.
+/// The answers come from a terminal, which is closed before the last answer.
 #[test]
 fn a_terminal_gets_questions_and_its_end_means_defaults() {
     if command("script").arg("--version").output().is_err() {
@@ -213,7 +213,7 @@ fn explanations_and_schemas_are_data() {
     );
 }
 
-/// The commands of the library need no process of their own.
+/// Commands of the library do not need a separate process.
 #[test]
 fn commands_are_functions_of_the_library() {
     let folder = tempfile::tempdir().unwrap();

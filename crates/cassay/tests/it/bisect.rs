@@ -1,4 +1,4 @@
-//! Tests a bisection on null targets that become slower from one on.
+//! Tests a bisection over null targets that are slower from a certain build on.
 
 use crate::program::Lab;
 

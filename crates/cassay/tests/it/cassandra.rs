@@ -1,9 +1,9 @@
-//! Tests the program on real Cassandra nodes. They are slow: `cargo xtask cassandra` runs them, as
-//! many at a time as the machine has memory for. Each has a cluster of its own, or uses the nodes
-//! of [`shared`] and [`shared_pair`] if any Cassandra will do.
+//! Tests the program on real Cassandra nodes. These tests are slow: `cargo xtask cassandra` runs as
+//! many at a time as the machine has memory for. Each test has a separate cluster, or uses the
+//! nodes of [`shared`] and [`shared_pair`] if it accepts any Cassandra.
 //!
-//! The server agrees with the client's counts. Every row matches the seed. However a run ends, no
-//! JVM and no folder is left.
+//! The tests check that the server agrees with the client's counts, and that every row matches the
+//! seed. However a run ends, no JVM and no folder remains.
 
 mod agent;
 mod attached_hosts;
@@ -35,11 +35,11 @@ use std::path::{Path, PathBuf};
 use store::record::{JournalEvent, JournalRecord, NodeRecord};
 use target_spec::LocalSpec;
 
-/// Heap of a node that starts in seconds and fits next to a build.
+/// Heap of a node. A node with this heap starts in seconds, and fits into memory next to a build.
 const HEAP: &str = "512MiB";
 
 /// Server timeouts for each kind of request. On a busy machine, two replicas of a batch exceeded
-/// the server's default of 2 s, which is not an error of cassay.
+/// the server's default of 2 s. Such a timeout is not an error of cassay.
 const PATIENCE: [(&str, &str); 5] = [
     ("read_request_timeout", "60s"),
     ("range_request_timeout", "60s"),
@@ -48,7 +48,7 @@ const PATIENCE: [(&str, &str); 5] = [
     ("truncate_request_timeout", "60s"),
 ];
 
-/// One short point on one real node, small enough to reload for every test.
+/// One short point on one real node. The data is small enough to reload for every test.
 const POINT: &str = "\
 study: point
 question: What does one point on a real node say?
@@ -75,7 +75,7 @@ fn small(nodes: usize) -> LocalSpec {
     }
 }
 
-/// Returns the same with longer timeouts, for tests that read and write.
+/// Returns small nodes with longer timeouts, for tests that read and write.
 fn patient(nodes: usize) -> LocalSpec {
     let yaml = PATIENCE.map(|(key, value)| (key.to_owned(), value.into()));
     LocalSpec {
@@ -84,7 +84,7 @@ fn patient(nodes: usize) -> LocalSpec {
     }
 }
 
-/// Starts such nodes with `target up`, and returns its output.
+/// Starts small nodes with longer timeouts by `target up`. Returns the output of the command.
 fn up(lab: &Lab, more: &[&str]) -> Value {
     let up = ["target", "up", "--heap", HEAP, "--class-sharing", "--json"];
     let yaml = PATIENCE.map(|(key, value)| format!("--yaml={key}={value}"));
@@ -93,12 +93,12 @@ fn up(lab: &Lab, more: &[&str]) -> Value {
     lab.cassay(&arguments).ended_with(0).json()
 }
 
-/// Returns the user's jars, and the lab's own clusters.
+/// Returns the folders of the user's jars and of the lab's own clusters.
 fn dirs(lab: &Lab) -> Dirs {
     dirs_with(&lab.path().join("data"))
 }
 
-/// Returns the user's jars, and clusters in a folder.
+/// Returns the folder of the user's jars, and the given folder for clusters.
 fn dirs_with(data: &Path) -> Dirs {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = || std::env::home_dir().expect("a home folder");
@@ -119,8 +119,8 @@ impl Drop for Kept<'_> {
     }
 }
 
-/// Returns the process ids of the JVMs that the lab's program started, whose files are below its
-/// folder.
+/// Returns the process ids of the JVMs that the program under test started. The files of these JVMs
+/// are below the folder of the lab.
 fn jvms(lab: &Lab) -> Vec<i32> {
     let folder = format!("-Dcassandra.storagedir={}", lab.clusters().display());
     let is_ours = |pid: &i32| {
@@ -133,7 +133,7 @@ fn jvms(lab: &Lab) -> Vec<i32> {
     pids.filter(is_ours).collect()
 }
 
-/// Names in the folder of clusters.
+/// Returns the names in the folder of clusters.
 fn folders(lab: &Lab) -> Vec<String> {
     let entries = std::fs::read_dir(lab.clusters()).into_iter().flatten();
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -172,7 +172,7 @@ fn assert_counts_agree(trial: &Value) {
     }
 }
 
-/// Every compared row was right.
+/// Checks that every compared row was right.
 #[track_caller]
 fn assert_rows_are_right(trial: &Value, checked_min: u64) {
     let verify = &trial["verify"];
@@ -243,8 +243,8 @@ fn a_run_on_a_local_node_is_believed_and_leaves_nothing() {
     assert!(nodes.contains("authentication"), "proved: {nodes}");
 }
 
-/// Starts the program with a fake Java that prints its version and otherwise only waits. This
-/// suffices for tests of the ownership and the end of processes.
+/// Starts the program with a fake Java that prints its version and otherwise only waits. This is
+/// enough to test who owns processes and how they end.
 fn start_with_stand_in(lab: &Lab, arguments: &[&str]) -> Started {
     let text = "#!/bin/sh\n\
                 if [ \"$1\" = -version ]; then echo 'openjdk version \"17.0.1\"' >&2; exit; fi\n\
@@ -255,7 +255,7 @@ fn start_with_stand_in(lab: &Lab, arguments: &[&str]) -> Started {
     Started::new(command)
 }
 
-/// Writes an executable script instead of a program.
+/// Writes an executable script that takes the place of a program.
 fn script(lab: &Lab, name: &str, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = lab.write(name, text);

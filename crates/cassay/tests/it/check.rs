@@ -1,5 +1,5 @@
-//! Tests `workload check --target`: a server, here the null target, prepares statements. It
-//! remembers created objects. Refusals of a real server are tested on one.
+//! Tests `workload check --target`: a server, here the null target, prepares statements. The null
+//! target remembers created objects. Other tests cover the errors of a real server.
 
 use crate::engine::null;
 use crate::program::Lab;
@@ -21,7 +21,8 @@ load: write
 
 const USER: (&str, &str) = ("checker", "correct horse");
 
-/// Returns a server that requires credentials, and a lab with the file and the password.
+/// Returns a server that requires credentials, a lab with a workload file and the password, and the
+/// target of the server.
 fn lab() -> (NullServer, Lab, String) {
     let server = null(NullSpec {
         credentials: Some((USER.0.to_owned(), USER.1.to_owned())),
@@ -48,7 +49,7 @@ fn keyspaces(server: &NullServer) -> usize {
     rows.expect("keyspaces").rows.len()
 }
 
-/// The command with the way in.
+/// Returns the arguments of the command, with the options for access to the server.
 fn check<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let way_in = [
         "--target",
@@ -155,7 +156,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
 fn a_file_with_a_mistake_asks_nobody() {
     let lab = Lab::new();
     lab.write("w.yaml", &FILE.replace("(:a, :v)", "(:a, :w)"));
-    // No process listens there.
+    // No process listens on this port.
     let check = [
         "workload",
         "check",

@@ -51,7 +51,7 @@ fn help_and_version_are_data_and_end_with_0() {
         assert!(help.stdout.contains(part), "{part}: {help}");
     }
     let version = lab.cassay(&["--version"]).ended_with(0);
-    // With the commit, or without one if the tree has none.
+    // The version contains the commit, unless the sources are not in a repository.
     let number = concat!("cassay ", env!("CARGO_PKG_VERSION"), " (commit ");
     let rest = version.stdout.trim_end().strip_prefix(number).unwrap_or_default();
     let (commit, target) = rest.split_once(", ").unwrap_or_default();
@@ -290,7 +290,8 @@ fn a_secret_in_a_study_is_refused_and_never_shown() {
     ];
     let said = lab.cassay(&by_flag).ended_with(2);
     assert!(!said.to_string().contains("hunter2"), "{said}");
-    // The question of the study repeats the command line of another tool.
+    // The password must be hidden in the question too, because the question of the study repeats
+    // the command line of another tool.
     let of_store = "stress write n=9 -transport truststore=t truststore-password=hunter2 --check \
                     --target null";
     let said = lab.cassay(&of_store.split(' ').collect::<Vec<_>>()).ended_with(0);
@@ -429,8 +430,8 @@ fn a_machine_without_clusters_has_nothing_to_stop() {
     assert_eq!(down.json(), serde_json::json!({"stopped": []}));
 }
 
-/// Comparing and resuming runs relies on this. A deliberate change of a plan must also change the
-/// recorded fingerprint.
+/// The fingerprint must be stable, because comparing and resuming runs relies on it. A deliberate
+/// change of a plan must also change the recorded fingerprint.
 #[test]
 fn plans_of_shipped_studies_equal_those_of_earlier_versions() {
     let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! Tests `cassay doctor` on this machine: it always answers, and changes nothing.
+//! Tests that `cassay doctor` on this machine always answers, and changes nothing.
 
 use crate::program::Lab;
 use serde_json::Value;

@@ -1,11 +1,11 @@
-//! Tests a ring that gets one more node under load, and loses it again. Needs root.
+//! Tests that a node joins a ring under load, and leaves it again. Needs root.
 
 use crate::cassandra::hosts::refusal;
 use crate::cassandra::{assert_nothing_is_left, only_trial};
 use crate::program::{Lab, skip};
 
-/// The window may end before or after the new node has joined. It is detected in both cases, and
-/// leaves.
+/// The window may end before or after the new node has joined. In both cases, cassay detects the
+/// node, and the node leaves.
 const STUDY: &str = "\
 study: growth
 question: Is anything lost while a node joins and leaves?

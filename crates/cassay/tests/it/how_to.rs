@@ -16,7 +16,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The pages, with their names.
+/// Returns the pages, each with its name.
 fn pages() -> Vec<(String, String)> {
     let mut pages = vec![("SKILL.md".to_owned(), root().join("SKILL.md"))];
     for entry in std::fs::read_dir(root().join("docs/how-to")).unwrap() {
@@ -27,7 +27,7 @@ fn pages() -> Vec<(String, String)> {
     pages.into_iter().map(|(name, path)| (name, read(path))).collect()
 }
 
-/// The studies of all pages.
+/// Returns the studies of all pages.
 fn examples() -> Vec<Example> {
     let mut found = Vec::new();
     for (page, text) in pages() {
@@ -46,15 +46,15 @@ fn examples() -> Vec<Example> {
     found
 }
 
-/// Plans the example and, if the page requests it, runs it with windows of one second.
+/// Plans the example. If the page requests it, also runs the example with windows of one second.
 fn is_as_it_says(example: &Example) {
     let page = &example.page;
     let lab = Lab::with(&example.study);
-    // The clusters in the pages do not exist.
+    // The clusters in the pages do not exist, so the plan is made offline.
     let mut arguments = vec!["plan", "study.yaml", "--json", "--offline"];
     if example.study.contains("files: [log]") {
         lay_log(&lab);
-        // It has traffic of two keyspaces.
+        // The log contains traffic of two keyspaces, so its import needs trust.
         arguments.push("--trust");
     }
     if ["{ssh: ", "kubernetes:", "pods:"].iter().any(|key| example.study.contains(key)) {
@@ -77,7 +77,7 @@ fn is_as_it_says(example: &Example) {
     };
     arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     let said = lab.cassay(&arguments);
-    // A limit of latency may be missed on a busy machine, which is not the page's fault.
+    // On a busy machine, a latency limit may be missed, which is not the page's fault.
     let said = if said.code == Some(4) {
         said
     } else {
@@ -92,7 +92,7 @@ fn is_as_it_says(example: &Example) {
 fn all_of(examples: Vec<Example>) {
     let left = Mutex::new(examples);
     let next = || left.lock().expect("no panic holds it").pop();
-    // They wait more than they work.
+    // The runs wait more than they work, so four of them run at once.
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
@@ -111,7 +111,7 @@ fn every_study_of_the_how_to_pages_is_planned_or_run() {
     all_of(examples);
 }
 
-/// Returns the lines of code blocks with commands, and of code between backticks.
+/// Returns the commands of the page: the lines of code blocks, and code between backticks.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, part) in text.split("```").enumerate() {
@@ -128,7 +128,8 @@ fn commands(text: &str) -> Vec<String> {
     found.into_iter().filter(is_command).map(ours).collect()
 }
 
-/// Appends `--help` to each command. An unknown command or option before it exits with 2.
+/// Appends `--help` to each command. If the command or an option before it is unknown, the program
+/// exits with 2.
 #[test]
 fn every_command_of_the_how_to_pages_and_the_skill_is_valid() {
     let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! Tests an installed program: the files it contains, and those it downloads.
+//! Tests an installed program: the files that it contains, and those that it downloads.
 
 use crate::program::{Lab, Said};
 
@@ -63,7 +63,7 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     ]);
     let listed = fresh(&lab, &["supply", "list", "--json"]).ended_with(0).json();
     assert_eq!(listed["jars"][0]["state"], "absent");
-    // No process listens there.
+    // No process listens on this port.
     let nobody = [
         "supply",
         "fetch",

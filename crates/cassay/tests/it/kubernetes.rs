@@ -48,13 +48,13 @@ repeat: {blocks: 2}
 
 const TRUST: [&str; 2] = ["--trust", "--allow=create=keyspace1"];
 
-/// Runs `kubectl` with all rights; returns an empty text if it fails.
+/// Runs `kubectl` with all rights. Returns an empty text if it fails.
 fn kubectl(words: &[&str]) -> String {
     let said = command("kubectl").args(words).output().expect("kubectl");
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
 }
 
-/// The image of the pods.
+/// Returns the name of the image of the pods.
 fn image() -> String {
     std::env::var("CASSAY_TEST_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
@@ -68,7 +68,8 @@ struct Field {
 impl Field {
     fn new() -> Field {
         let lab = Lab::new();
-        // The address for outgoing connections. Nothing is sent.
+        // The connection only determines this machine's address for outgoing connections. Nothing
+        // is sent.
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
         socket.connect("192.0.2.1:9").expect("a way out");
         let address = socket.local_addr().expect("an address").ip().to_string();
@@ -114,7 +115,7 @@ fn left() -> String {
 /// Maximum time until the objects of a killed command have disappeared.
 const GONE_WITHIN_NS: u64 = 70 * clock::SECOND_NS;
 
-/// Asserts that cassay's objects disappear in time; `when` states when the command was killed.
+/// Asserts that cassay's objects disappear in time. `when` states when the command was killed.
 #[track_caller]
 fn assert_gone_in_time(when: &str) {
     let begin_ns = clock::now_ns();
@@ -122,9 +123,9 @@ fn assert_gone_in_time(when: &str) {
     assert!(clock::now_ns() - begin_ns < GONE_WITHIN_NS, "{when}");
 }
 
-/// Kills a command at each of its phases. The next one starts while remains of the previous one may
-/// still exist. In the end nothing is left of any. `start` starts a command, and `measures` tells
-/// if it is measuring. Returns their folders.
+/// Kills a command at each of its phases. The next command starts while remains of the previous one
+/// may still exist. In the end, nothing of any command remains. `start` starts a command, and
+/// `measures` returns true while it is measuring. Returns the folders of the commands.
 #[track_caller]
 fn assert_gone_of_each(
     mut start: impl FnMut() -> (Lab, Started),
@@ -172,7 +173,7 @@ fn sets() -> BTreeSet<String> {
     said.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The pods that run.
+/// Returns the names of the running pods.
 fn running() -> Vec<String> {
     let how = "--field-selector=status.phase=Running";
     let label = "app.kubernetes.io/name=cassay";
@@ -180,12 +181,12 @@ fn running() -> Vec<String> {
     said.lines().map(str::to_owned).collect()
 }
 
-/// The same with a Java.
+/// Returns the name of an image of pods with Java.
 fn java_image() -> String {
     std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
 
-/// Makes an object.
+/// Creates an object in the cluster.
 fn make(lab: &Lab, object: &Value) {
     let file = lab.write("object.json", &object.to_string());
     let said = command("kubectl").args(["apply", "-f"]).arg(&file).output().expect("kubectl");

@@ -1,9 +1,11 @@
-//! The only integration-test binary; each module is one rung of the ladder of proof.
+//! The only integration-test binary. Each module is one rung of the ladder of proof, as STYLE.md
+//! calls it.
 //!
 //! `engine` runs the load engine against the null target, in this process. The other modules run
 //! the `cassay` program as a user would. `cli` has no target, `null_target` and `check` need no
-//! Java, and `cassandra` (ignored; `cargo xtask cassandra` runs it) uses real nodes. Tests named
-//! `audit_…` are ignored too; `cargo xtask audit` runs them.
+//! Java, and `cassandra` uses real nodes. The tests of `cassandra` are ignored by default, and
+//! `cargo xtask cassandra` runs them. Tests named `audit_…` are also ignored, and `cargo xtask
+//! audit` runs them.
 
 #![allow(
     clippy::unwrap_used,
@@ -36,10 +38,10 @@ mod tls;
 mod topology;
 mod trust;
 
-/// Runs before `main`, as the first line of the binary does. Targets that a test starts directly
-/// have this program as their agents.
+/// Runs before `main`, as the first line of the binary does. The agents of targets that a test
+/// starts directly run this program.
 #[used]
-// SAFETY: a pointer to a C function is what this section holds.
+// SAFETY: this section contains pointers to C functions, and this value is such a pointer.
 #[unsafe(link_section = ".init_array")]
 static ANSWER: extern "C" fn() = {
     #[expect(clippy::disallowed_methods, reason = "there is no main to return to")]

@@ -2,8 +2,8 @@
 //!
 //! The findings must match the known behaviour of the null target (its stalls, its errors, its
 //! counts). Windows are as short as possible: a window under five seconds is *suspect*. No test
-//! needs a verdict that a busy machine could spoil, or a time that it could exceed; long tests
-//! check only what holds on any machine.
+//! needs a verdict that a busy machine could spoil, or a time that it could exceed. Long tests
+//! check only properties that are true on any machine.
 
 mod answered;
 mod damage;
@@ -28,7 +28,7 @@ use crate::program::{Lab, Started};
 use serde_json::Value;
 use store::record::JournalEvent;
 
-/// One point on the null target.
+/// A study with one point on the null target.
 pub(crate) const POINT: &str = "\
 study: point
 question: What does one point say?
@@ -62,7 +62,8 @@ pub(crate) fn rule<'a>(trial: &'a Value, id: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{id} was not judged: {trial:#}"))
 }
 
-/// Checks that the server's own counts match exactly: nothing is lost on loopback.
+/// Checks that the server's own counts match exactly. They must, because nothing is lost on
+/// loopback.
 #[track_caller]
 fn assert_counts_agree(trial: &Value) {
     let server = &trial["server"];
@@ -72,9 +73,10 @@ fn assert_counts_agree(trial: &Value) {
     assert_eq!(rule(trial, "V7")["result"], "pass", "{trial:#}");
 }
 
-/// A stall delays a quarter of the due operations. Only those in flight spend it on the wire. The
-/// defaults must hold the rest: if a client sent thousands of operations during the stall, both
-/// clocks would show it and could not be distinguished.
+/// A stall delays a quarter of the due operations. Only the operations in flight spend the stall on
+/// the wire. The default limit of operations in flight must hold back the other operations. If a
+/// client sent thousands of operations during the stall, both clocks would show it and could not be
+/// distinguished.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
     let lab = Lab::with(POINT);
@@ -90,22 +92,23 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     let trial = &run.json()["trials"][0];
     let p99_ms = |clock: &str| trial["all"][clock]["p99"].as_f64();
     assert!(p99_ms("latency_ms") >= Some(500.0), "{trial:#}");
-    // A slow machine affects both clocks.
+    // A slow machine affects both clocks, so they are compared with each other.
     let half = p99_ms("latency_ms").map(|ms| ms / 2.0);
     assert!(p99_ms("service_ms") <= half, "{trial:#}");
     assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));
     assert_eq!(rule(trial, "V2")["result"], "pass");
     assert_counts_agree(trial);
     // A silence of a second is an eighth of the window. A busy machine may hide it: a client that
-    // stalled itself blames itself, and all answers to a late client take long.
+    // stalled blames itself, and all answers to a late client take long.
     let was_away = rule(trial, "V4")["result"] != "pass";
     assert!(
         rule(trial, "V19")["result"] == "warn" || was_away,
         "{trial:#}"
     );
-    // A quarter of the operations began late, which is reported: the target delayed them.
+    // A quarter of the operations began late. The trial reports this, because the target delayed
+    // them.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
-    // It fails if other work delays the client as well.
+    // The rule fails if other work on the machine also delays the client.
     assert_ne!(rule(trial, "V1")["result"], "pass", "{trial:#}");
     run.measured(&lab);
 }
@@ -121,7 +124,8 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
             "fail",
         ),
     ] {
-        // Nothing is loaded, because a load with errors is refused, which is a separate case.
+        // Nothing is loaded, because cassay refuses a load with errors. Another test covers that
+        // case.
         let errors = format!("target.null.errors={errors}");
         let trial = trial(&[&errors, "data={present: 1k}"], code);
         if code != 0 || trial["verdict"] != "invalid" {
@@ -131,8 +135,8 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
         let counts = trial["errors"].as_object().unwrap();
         let failed: u64 = counts.values().filter_map(Value::as_u64).sum();
         let total = trial["ops_total"].as_u64().unwrap();
-        // Failures of the 16 operations in flight at the window's end are counted, but not
-        // successes.
+        // Of the 16 operations that are in flight at the end of the window, failures are counted,
+        // but successes are not.
         let ops = trial["all"]["ops"].as_u64().unwrap();
         assert!((total..=total + 16).contains(&(ops + failed)), "{trial:#}");
         assert_eq!(trial["all"]["error_ms"]["count"].as_u64(), Some(failed));
@@ -181,8 +185,8 @@ client: {timeout: 20ms}
 fn known_latency_is_measured_as_it_is() {
     let trial = trial(&["target.null.latency=20ms"], 0);
     let latency = &trial["all"]["latency_ms"];
-    // Never early. Late only because of the machine: 16 in flight spend 16 s on each second's
-    // operations, and no median is above twice its mean.
+    // No operation is early. Operations are late only because of the machine: 16 in flight spend 16
+    // s on each second's operations, and no median is above twice its mean.
     let p50_ms = latency["p50"].as_f64().expect("a median");
     assert!(p50_ms >= 20.0, "{latency}");
     let per_second = trial["all"]["ops_per_s"].as_f64().expect("a throughput");
@@ -205,8 +209,8 @@ fn two_workers_share_the_work_and_lose_nothing() {
     assert_counts_agree(&trial);
 }
 
-/// Drivers with one connection per host made their servers look slow: a node serves the requests of
-/// one connection on one of its event loops.
+/// Drivers with one connection per host made their servers look slow, because a node serves the
+/// requests of one connection on one of its event loops.
 #[test]
 fn one_connection_to_each_node_is_not_the_default() {
     let trial = trial(&["client.workers=1"], 0);
@@ -214,8 +218,8 @@ fn one_connection_to_each_node_is_not_the_default() {
     assert_eq!(trial["client"]["connections"], 2);
 }
 
-/// Acts like a cluster that shows neither counts nor settings. Invisible properties are not judged,
-/// and the server's own final counts match the client's records.
+/// Acts like a cluster that shows neither counts nor settings. Rules do not judge invisible
+/// properties, and the server's own final counts match the client's records.
 #[test]
 fn a_server_of_another_process_is_attached_to() {
     let lab = Lab::with(POINT);
@@ -223,7 +227,7 @@ fn a_server_of_another_process_is_attached_to() {
     let target = format!("attach:{}", server.first_line());
     let arguments = ["run", "study.yaml", "--json", "--target", &target];
     let verify = ["--set", "verify={reads: none, sample: 0}"];
-    // Nothing is created on a cluster that cassay did not start, and no run folder either.
+    // On a cluster that cassay did not start, nothing is created. No run folder is created either.
     let refused = lab.cassay(&arguments).ended_with(2);
     refused.says(&[
         "has no keyspace keyspace1",
@@ -304,7 +308,8 @@ fn two_runs_of_one_seed_have_the_same_trials_and_compare() {
     assert_eq!(stamps, [first, second], "oldest first");
 }
 
-/// Runs the same study twice, then on a slower server. Only then is the requirement missed.
+/// Runs the same study twice, and then on a slower server. Only the last run misses the
+/// requirement.
 #[test]
 fn a_slower_contender_misses_the_requirement() {
     let lab = Lab::with(POINT);

@@ -1,4 +1,4 @@
-//! Tests the files for pipelines: their commands run here, in a folder with nothing else.
+//! Tests the files for pipelines. The test runs their commands here, in an otherwise empty folder.
 
 use crate::program::{Lab, Said, command};
 use std::fs;
@@ -19,7 +19,8 @@ fn pipelines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines")
 }
 
-/// Runs the gate in a folder with the study and the script, and none of this project's variables.
+/// Runs the gate in a folder with the study and the script, and without the environment variables
+/// of this project.
 fn gate(lab: &Lab, more: &[&str]) -> Said {
     let script = lab.path().join("gate.sh");
     fs::copy(pipelines().join("gate"), &script).expect("the script");
@@ -78,12 +79,13 @@ fn a_pipeline_fails_with_a_figure_if_a_study_became_slower() {
     }
     let junit = fs::read_to_string(folder.join("junit.xml")).expect("JUnit XML");
     assert!(junit.contains("<failure"), "{junit}");
-    // A run that missed is not the reference for the next one: a run that is as slow misses again.
+    // A run that missed its requirement does not become the reference for the next one. So another
+    // run that is equally slow misses the requirement again.
     let third = gate(&lab, &["--set", "target.null.latency=100ms"]);
     if third.code != Some(3) {
         third.ended_with(4);
     }
-    // A run that is no worse than a good run passes. The good run is found by its tag.
+    // A run that is no worse than a good run passes. The gate finds the good run by its tag.
     let tagged = ["tag", "good", "gate", "--out", "kept/results"];
     lab.cassay(&tagged).ended_with(0);
     let listed = lab.cassay(&["tag", "--json", "--out", "kept/results"]).ended_with(0).json();
@@ -155,7 +157,7 @@ fn the_files_for_pipelines_are_yaml_and_run_the_gate() {
             text.contains("gate\" \"$STUDY\"") || text.contains("gate \"$STUDY\""),
             "{file}"
         );
-        // Untrusted text comes through the environment, and is never part of a script.
+        // Untrusted text reaches a script through the environment, and is never part of the script.
         let mut scripts = text.split("run: |").skip(1).map(|rest| rest.split("\n    - ").next());
         assert!(
             scripts.all(|script| script.is_some_and(|script| !script.contains("${{"))),

@@ -1,4 +1,5 @@
-//! Tests the refusals of a plan, and its exit if the cluster is out of reach.
+//! Tests studies that `cassay plan` refuses, and the exit code of the command if the cluster cannot
+//! be reached.
 
 use crate::cli::SMALL;
 use crate::program::{Lab, Said};

@@ -1,4 +1,4 @@
-//! Runs the program under test with folders of its own: everything that a test starts ends with the
+//! Runs the program under test with separate folders. Everything that a test starts ends with the
 //! test.
 //!
 //! A [`Lab`] is a folder with the studies, results and clusters of one test. Only the jars come
@@ -16,22 +16,22 @@ use store::Run;
 /// Time limit for tests that would otherwise hang. No test asserts how fast a machine is.
 pub const HANG_LIMIT: Duration = Duration::from_secs(600);
 
-/// Rules that also judge the machine. On a busy one they may fail regardless of the program.
+/// Rules that also judge the machine. On a busy machine they may fail regardless of the program.
 const OF_THE_MACHINE: [&str; 5] = ["V1", "V3", "V4", "V18", "V19"];
 
-/// Variable with the file for the names of skipped tests, which `cargo xtask` reads: libtest shows
-/// no output of a test that passes.
+/// Variable that contains the file for the names of skipped tests. `cargo xtask` reads this file,
+/// because libtest shows no output of a test that passes.
 const SKIPS: &str = "CASSAY_SKIPS";
 
 /// Variable with the line of `cargo xtask cassandra --line`.
 const LINE: &str = "CASSAY_TEST_LINE";
 
-/// Returns the line of local nodes; `None` for the program's default.
+/// Returns the line of Cassandra that local nodes use. `None` for the program's default.
 pub fn line() -> Option<String> {
     std::env::var(LINE).ok().filter(|line| !line.is_empty())
 }
 
-/// Returns false, and skips the test, if the tested line does not have the tested feature.
+/// Returns false, and skips the test, if the tested line does not have the feature under test.
 pub fn is_of_line(oldest: &str) -> bool {
     let is_of = is_line_since(oldest);
     if let Some(line) = line().filter(|_| !is_of) {
@@ -42,7 +42,7 @@ pub fn is_of_line(oldest: &str) -> bool {
     is_of
 }
 
-/// Returns a type of several numbers: a vector, if the line has vectors.
+/// Returns a type that contains several numbers: a vector, if the line has vectors.
 pub fn vector() -> &'static str {
     if is_line_since("5.0") {
         "vector<float, 3>"
@@ -51,17 +51,17 @@ pub fn vector() -> &'static str {
     }
 }
 
-/// Returns true if the tested line is `oldest` or newer; the default line is.
+/// Returns true if the tested line is `oldest` or newer. Without a tested line, returns true.
 pub fn is_line_since(oldest: &str) -> bool {
     let age = |name: &str| versions::Line::find(name).expect("a line").age();
     let tested = line().unwrap_or_else(|| versions::DEFAULT.name.to_owned());
     age(&tested) >= age(oldest)
 }
 
-/// Interval of looking at a file that the program writes.
+/// Interval between two checks of a file that the program writes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns a command that its test waits for, or that a [`Started`] ends.
+/// Returns a command whose end the test waits for, or that a [`Started`] ends.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program under test is started by its test, which waits for it or ends it"
@@ -73,22 +73,22 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 /// The folders of one test.
 pub struct Lab {
     path: PathBuf,
-    /// Removes the folder when the lab is dropped; `None` if it is kept.
+    /// Removes the folder when the lab is dropped. `None` if the folder is kept.
     _folder: Option<tempfile::TempDir>,
 }
 
-/// Stops the clusters that a failed test has kept: their folder goes with the lab.
+/// Stops the clusters that a failed test has kept, because their folder is removed with the lab.
 impl Drop for Lab {
     fn drop(&mut self) {
         if std::thread::panicking() && self.path.join("data/clusters").is_dir() {
-            // The test has already failed, regardless of the result of this call.
+            // The result of this call does not matter, because the test has already failed.
             let _ = self.command(&["target", "down"]).output();
         }
     }
 }
 
 impl Lab {
-    /// Empty folders.
+    /// Creates empty folders for a test.
     pub fn new() -> Lab {
         let folder = tempfile::tempdir().expect("a temporary folder");
         Lab {
@@ -97,16 +97,16 @@ impl Lab {
         }
     }
 
-    /// Folders with a study called `study.yaml`.
+    /// Creates folders with a study called `study.yaml`.
     pub fn with(study: &str) -> Lab {
         let lab = Lab::new();
         lab.write("study.yaml", study);
         lab
     }
 
-    /// Like `with`, but in cargo's folder for tests, where it stays. The gate may run several
-    /// processes of these tests at once, so each has its own folder. Removes the folders of ended
-    /// processes.
+    /// Does the same as `with`, but in cargo's folder for tests, where the folder stays. The gate
+    /// may run several processes of these tests at once, so each has a separate folder. Removes the
+    /// folders of ended processes.
     pub fn kept(name: &str, study: &str) -> Lab {
         let above = Path::new(env!("CARGO_TARGET_TMPDIR"));
         for entry in std::fs::read_dir(above).expect("cargo's folder for tests").flatten() {
@@ -114,7 +114,7 @@ impl Lab {
             let process =
                 file_name.to_str().and_then(|text| text.strip_prefix(name)?.strip_prefix('-'));
             if process.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
-                // Another process may have removed it.
+                // Another process may have removed the folder already.
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
@@ -135,7 +135,7 @@ impl Lab {
         path
     }
 
-    /// Returns the program's folder, with `results/` in it.
+    /// Returns the folder of the lab, which contains `results/`.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -145,23 +145,25 @@ impl Lab {
         self.path().join("data/clusters")
     }
 
-    /// The program with arguments.
+    /// Returns the program with arguments.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(env!("CARGO_BIN_EXE_cassay"));
         command
             .args(arguments)
             .args(self.line_of(arguments))
             .current_dir(self.path())
-            // Its own clusters: a test neither sees nor removes the user's running clusters.
+            // The test has separate folders for clusters, so it neither sees nor removes the user's
+            // running clusters.
             .env("CASSAY_DATA", "data")
-            // Tests run in parallel, and on shared machines: the rules about that are applied and
-            // shown, but do not lead to exit code 3. Tests of these rules remove the variable.
+            // Tests run in parallel, and on shared machines. So rules that judge the machine are
+            // applied and shown, but do not lead to exit code 3. Tests of these rules remove the
+            // variable.
             .env("CASSAY_SHARED_MACHINE", "1")
             .stdin(Stdio::null());
         command
     }
 
-    /// Returns the settings that give local nodes the tested line.
+    /// Returns the settings with which local nodes use the tested line.
     fn line_of(&self, arguments: &[&str]) -> Vec<String> {
         let Some(line) = line() else {
             return Vec::new();
@@ -195,12 +197,13 @@ impl Lab {
         Started::new(self.command(arguments))
     }
 
-    /// The newest run.
+    /// Returns the newest run.
     pub fn run(&self) -> Run {
         store::find(&self.path().join("results"), "latest").expect("a run")
     }
 
-    /// Returns how often the newest run's journal has `event`, for any trial or for one.
+    /// Returns how often the event `event` is in the newest run's journal, for all trials or for
+    /// one trial.
     pub fn journaled(&self, event: &str, trial: Option<usize>) -> usize {
         let journal = self.run().journal;
         let fits = journal
@@ -210,14 +213,14 @@ impl Lab {
     }
 }
 
-/// Output of the program, and its exit.
+/// Output of the program, and its exit code.
 #[derive(Debug)]
 pub struct Said {
-    /// Exit code; `None` if a signal ended it.
+    /// Exit code. `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// Standard output: data.
+    /// Content of stdout, which is data.
     pub stdout: String,
-    /// Standard error: conversation.
+    /// Content of stderr, which contains the messages.
     pub stderr: String,
 }
 
@@ -288,7 +291,8 @@ impl std::fmt::Display for Said {
     }
 }
 
-/// A running program. It is killed when dropped, so that a failing test leaves nothing.
+/// A running program. It is killed when this value is dropped, so that a failing test leaves
+/// nothing.
 pub struct Started {
     child: Child,
     stderr: BufReader<std::process::ChildStderr>,
@@ -296,8 +300,8 @@ pub struct Started {
 }
 
 impl Started {
-    /// Starts it. Its stdout is read when it ends, so it may not exceed the capacity of a pipe (64
-    /// KiB).
+    /// Starts the program. Its stdout is read when the program ends, so it may not exceed the
+    /// capacity of a pipe (64 KiB).
     pub fn new(mut command: Command) -> Started {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
@@ -314,7 +318,7 @@ impl Started {
         self.child.id()
     }
 
-    /// Reads the first line of its stdout.
+    /// Reads the first line of the program's stdout.
     pub fn first_line(&mut self) -> String {
         let mut line = String::new();
         let mut stdout = BufReader::new(self.child.stdout.take().expect("read once"));
@@ -334,8 +338,8 @@ impl Started {
         }
     }
 
-    /// Waits until `is_so` is true. Fails the test if the program ends before, or the time limit
-    /// passes.
+    /// Waits until `is_so` is true. Fails the test if the program ends before that, or if the time
+    /// limit passes.
     #[track_caller]
     pub fn wait_until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
         wait_until(what, || {
@@ -346,25 +350,26 @@ impl Started {
         });
     }
 
-    /// Returns its stderr from here to its end.
+    /// Returns the stderr of the program from here to its end.
     fn rest(&mut self) -> String {
         self.stderr.read_to_string(&mut self.said).unwrap();
         self.said.clone()
     }
 
-    /// Ends it as Ctrl-C does.
+    /// Ends the program as Ctrl-C does.
     pub fn interrupt(&self) {
         self.signal(rustix::process::Signal::INT);
     }
 
-    /// Sends a signal.
+    /// Sends a signal to the program.
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Stops it with all its threads, and continues it `length` after all of them have stopped. The
-    /// signal stops the other threads only once one of them has had a CPU to handle it.
+    /// Stops the program with all its threads, and continues it `length` after all of them have
+    /// stopped. The signal stops the other threads only once one of them has had a CPU to handle
+    /// it.
     pub fn pause(&self, length: Duration) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
@@ -373,7 +378,7 @@ impl Started {
             let mut threads = std::fs::read_dir(&threads).unwrap().flatten();
             threads.all(|thread| {
                 let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap();
-                // The state comes after the name, which may contain anything.
+                // In the file, the state comes after the name, which may contain any character.
                 stat.rsplit_once(") ").unwrap().1.starts_with('T')
             })
         });
@@ -387,7 +392,7 @@ impl Started {
         self.child.wait().unwrap();
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the program.
     pub fn end(mut self) -> Said {
         let mut stdout = String::new();
         self.stderr.read_to_string(&mut self.said).unwrap();
@@ -404,18 +409,18 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // Both fail if it has already ended, which is fine.
+        // Both calls fail if the program has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Reports that the current test is skipped, and why: here, and at the end of the gate.
+/// Reports here and at the end of the gate that the current test is skipped, with the reason.
 pub fn skip(why: &str) {
     use std::io::Write;
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    // libtest captures it, or shows it with --nocapture; both are fine.
+    // libtest captures the message, or shows it with --nocapture. Both are fine.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {why}");
     if let Some(path) = std::env::var_os(SKIPS) {
         let file = std::fs::OpenOptions::new().append(true).create(true).open(path);

@@ -1,4 +1,4 @@
-//! Tests the shipped studies: each can be planned at each of its scales, and runs to its end.
+//! Tests the shipped studies. Each can be planned at each of its scales, and runs to its end.
 
 use crate::program::Lab;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ fn studies_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Also at its other scales, because a mistake there counts as well. At the laptop's scale, each is
-/// planned to end within twenty minutes, even with a long procedure.
+/// Plans each study at each of its scales, because each scale may have separate mistakes. At the
+/// laptop's scale, each study is planned to end within twenty minutes, even with a long procedure.
 #[test]
 fn every_study_that_is_shipped_can_be_planned() {
     let lab = Lab::new();
@@ -44,7 +44,7 @@ fn every_study_that_is_shipped_can_be_planned() {
     }
 }
 
-/// Runs a study on the null target, with windows of one second and everything measured once.
+/// Runs a study on the null target, with windows of one second and a single block.
 fn runs_to_its_last_trial(path: &Path) {
     let lab = Lab::new();
     let named = path.to_str().unwrap();
@@ -81,7 +81,7 @@ fn every_study_that_is_shipped_runs_to_its_last_trial() {
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let left = Mutex::new(studies_below(&studies));
     let next = || left.lock().expect("no panic holds it").pop();
-    // They wait more than they work.
+    // The runs wait more than they work, so three of them run at once.
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! A stand-in for the endpoint of a secure connect bundle, as Astra documents it: a metadata
+//! A replacement for the endpoint of a secure connect bundle, as Astra documents it: a metadata
 //! service, and a proxy that selects nodes by TLS SNI. No test reaches Astra itself.
 
 use crate::engine::null;
@@ -20,7 +20,8 @@ question: Is a database behind a proxy reached by its bundle?
 target: {attach: {secure_connect_bundle: scb.zip}}
 ";
 
-/// Forwards connections to the server that TLS named; returns its address, and the requested names.
+/// Forwards connections to the server that TLS named. Returns the address of the proxy, and the
+/// requested names.
 fn sni_proxy(
     config: Arc<ServerConfig>,
     servers: Vec<(String, SocketAddr)>,
@@ -51,7 +52,7 @@ fn sni_proxy(
     (address, all)
 }
 
-/// Answers every request with this text.
+/// Answers every request with the given text.
 fn http(body: String) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -72,8 +73,8 @@ fn http(body: String) -> SocketAddr {
     address
 }
 
-/// Starts both for these servers, the proxy with a certificate of this name, and writes the bundle
-/// `scb.zip`; returns the names that clients request from the proxy.
+/// Starts the metadata service and the proxy for these servers, the proxy with a certificate of
+/// this name. Writes the bundle `scb.zip`. Returns the names that clients request from the proxy.
 pub fn bundle(
     lab: &Lab,
     certified: &str,
@@ -132,8 +133,8 @@ fn a_bundle_leads_sessions_and_load_through_the_proxy_it_names() {
     );
 }
 
-/// The server must be the proxy itself: a certificate with another name is refused, even if it
-/// comes from an authority that the bundle trusts.
+/// The server must be the proxy itself: the client refuses a certificate with another name, even if
+/// the certificate comes from an authority that the bundle trusts.
 #[test]
 fn a_proxy_of_another_name_is_not_the_one_of_the_bundle() {
     let server = null(NullSpec::default());

@@ -1,5 +1,5 @@
-//! Tests machines that are reached by `ssh`: the program is copied there, runs there and leaves no
-//! process. A machine that cannot be reached is reported in a sentence, with a hint.
+//! Tests machines that are reached by `ssh`. The program is copied there, runs there and leaves no
+//! process. If a machine cannot be reached, a sentence reports this, with a hint.
 
 mod attached;
 mod clients;
@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Skips the test with a message if this machine lacks something that it needs.
+/// Skips the test with a message if this machine lacks a program or a right that the test needs.
 macro_rules! needs_sshd {
     () => {
         if let Some(why) = missing() {
@@ -23,7 +23,7 @@ macro_rules! needs_sshd {
     };
 }
 
-/// Returns the programs in a folder, each with its inode, which identifies it.
+/// Returns the programs in a folder, each with its inode number, which identifies it.
 fn programs(folder: &Path) -> Vec<(PathBuf, u64)> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let mut files: Vec<_> =
@@ -107,7 +107,7 @@ fn a_program_that_is_installed_is_used_if_it_is_ours() {
     assert!(!machines.cache("db1").exists(), "nothing was put there");
     fs::remove_file(machines.folder("db1").join("bin/cassay")).unwrap();
     machines.install("db1", "cassay", "echo another one");
-    // A named folder contains everything that is written there.
+    // If the user names a folder, everything that cassay writes on the machine is in it.
     let folder = machines.home("db1").join("of-cassay");
     let named = folder.to_str().unwrap();
     machines.show(&["--target", "ssh:db1", "--folder", named]).ended_with(0);
@@ -286,7 +286,8 @@ fn output_of_start_files_and_banners_is_skipped_up_to_a_limit() {
         machines.show(&["--target", "ssh:db1"])
     };
     says("head -c 60000 /dev/zero | tr '\\0' x; echo").ended_with(0);
-    // A pipe holds 64 KiB: a reader that does not read stderr meanwhile would wait forever.
+    // The capacity of a pipe is 64 KiB, so a reader that does not read stderr meanwhile would wait
+    // forever.
     says("head -c 1000000 /dev/zero | tr '\\0' x >&2").ended_with(0);
     let said = says("head -c 100000 /dev/zero | tr '\\0' x").ended_with(1);
     said.says(&["startup files", "more than 64 KiB", "[ -t 1 ]"]);
@@ -324,7 +325,7 @@ fn unreachable_machines_are_named_and_the_others_left_alone() {
 fn nothing_runs_there_after_the_near_side_was_killed() {
     needs_sshd!();
     let mut machines = Machines::with(&TestMachine::new("db1"));
-    // It accepts the login and sends nothing, so that the other one has to wait.
+    // One machine accepts the login and sends nothing, so that the other one has to wait.
     machines.start(&TestMachine {
         sshd: "ForceCommand cat > /dev/null",
         ..TestMachine::new("silent")
@@ -373,7 +374,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     show()
         .ended_with(1)
         .says(&[&format!("is a program for {ours}, not for {theirs}")]);
-    // A program of another build announces it in its first message.
+    // A program of another build announces its build in the first message.
     let hello = "{\"Hello\":{\"build\":\"x\",\"process\":{\"pid\":1,\"start_ticks\":1}}}";
     let length = format!("\\{:o}\\0\\0\\0", hello.len());
     script(&file, &format!("printf '{length}%s' '{hello}'; exec cat"));
@@ -384,7 +385,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     machines.wait_until_left("db1");
 }
 
-/// Returns a file of machines, each with a folder in its home.
+/// Writes a file of machines, each with a folder in its home.
 fn file_of(machines: &Machines, names: &[&str]) {
     let mut text = "machines:\n".to_owned();
     for name in names {
@@ -399,7 +400,8 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     needs_sshd!();
     let machines = Machines::with(&TestMachine::new("db1"));
     file_of(&machines, &["db1"]);
-    // Leftovers of a cluster whose agent has ended, and files of other programs.
+    // The folder contains leftovers of a cluster whose agent has ended, and files of other
+    // programs.
     machines.write("db1", "nodes/1a2b-3c/agents/host1/agent.log", b"");
     machines.write("db1", "nodes/1a2b-3c/host1/node1/data/x", b"x");
     machines.write("db1", "nodes/notes.txt", b"mine");
@@ -463,7 +465,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
         .ended_with(1)
         .says(&["nothing to remove", "cassay did not reach 2 of 3 machines"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
-    // In another person's study, they need trust.
+    // If the study was written by another person, its machines need trust.
     let text = fs::read_to_string(machines.lab.path().join("lab.yaml")).unwrap();
     machines.lab.write("beside.yaml", &text);
     let study = study.replace("hosts: 3", "machines: beside.yaml");

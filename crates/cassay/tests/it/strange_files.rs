@@ -1,18 +1,18 @@
-//! Tests pipes, devices and folders instead of files: each command that reads one reports it and
-//! ends.
+//! Tests pipes, devices and folders in place of files. Each command that reads one of them reports
+//! it and ends.
 
 use crate::program::{Lab, Said, wait_until};
 use std::fs::File;
 use std::path::Path;
 use store::Run;
 
-/// A run of an earlier version, instead of another user's.
+/// A run of an earlier version, which stands in for another user's run.
 const GOLDEN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../store/golden/format-1/first-look"
 );
 
-/// An object at a path that should be a file, and the way to create it.
+/// An object that exists where a file is expected: its name, and the function that creates it.
 type Stranger = (&'static str, fn(&Path));
 
 const STRANGERS: [Stranger; 3] = [
@@ -52,7 +52,7 @@ fn study(target: &str, workload: &str, procedure: &str) -> String {
     )
 }
 
-/// A file, a study in the same folder, and commands that read the file.
+/// A file, a study in the same folder, and the commands that read the file.
 struct Case {
     file: &'static str,
     study: Option<String>,
@@ -60,7 +60,7 @@ struct Case {
 }
 
 impl Case {
-    /// Commands, a line each.
+    /// Creates a case. `commands` contains one command on each line.
     fn new(file: &'static str, study: Option<String>, commands: &'static str) -> Case {
         let commands = commands.lines().map(|line| line.split(' ').collect()).collect();
         Case {
@@ -148,8 +148,8 @@ fn each_command_ends_and_names_a_file_of_an_unexpected_kind() {
             for arguments in &commands {
                 let said = ended(&lab, arguments);
                 let name = Path::new(file).file_name().unwrap().to_str().unwrap();
-                // A folder may be a machine, logs or scrapes. A link may lead outside a study's
-                // folder.
+                // A folder may contain a machine, logs or scrapes. A link may point outside of a
+                // study's folder.
                 let says = |part: &str| said.stderr.contains(part);
                 let is_named = (says(name) && says(&format!("this is not a file, but {what}")))
                     || says("outside the study's folder")

@@ -1,7 +1,7 @@
-//! Tests the engine with TLS. Counts are the same, a server without a valid certificate is refused,
-//! and a server that requires a client certificate gets one.
+//! Tests the engine with TLS. Counts are the same as without TLS. The engine refuses a server
+//! without a valid certificate, and sends a client certificate to a server that requires it.
 //!
-//! The null target has no TLS; a proxy in this process adds it, with a certificate made for the
+//! The null target has no TLS. A proxy in this process adds it, with a certificate made for the
 //! test.
 
 use crate::cassandra::authentication::assert_in_no_file;
@@ -26,7 +26,7 @@ question: Does a server that wants a certificate get one?
 target: {attach: {contact_points: ['NODE'], tls: {ca: ca.pem, cert: me.pem, key: me.key}}}
 ";
 
-/// A few seconds of load by two clients: the rest of a study, without the target.
+/// The rest of a study, without the target: a few seconds of load by two clients.
 pub const BRIEFLY: &str = "\
 workload: {use: standard1, mix: {write: 1}}
 client: {workers: 1, machines: [here, here]}
@@ -51,7 +51,7 @@ pub fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
     address
 }
 
-/// Forwards the bytes of either side, until one of them closes the connection.
+/// Forwards the bytes of both sides, until one side closes the connection.
 pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpStream) {
     client.set_nonblocking(true).unwrap();
     plain.set_nonblocking(true).unwrap();
@@ -108,7 +108,8 @@ fn push(to: &mut TcpStream, mut bytes: &[u8]) {
     }
 }
 
-/// Returns a server's configuration, and the store of a client that trusts it.
+/// Returns the configuration of a server, and the certificate store of a client that trusts this
+/// server.
 fn identity() -> (Arc<ServerConfig>, RootCertStore) {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let certificate: CertificateDer<'static> = made.cert.der().clone();
@@ -122,14 +123,14 @@ fn identity() -> (Arc<ServerConfig>, RootCertStore) {
     (Arc::new(server), roots)
 }
 
-/// DER as PEM.
+/// Converts DER to PEM.
 pub fn pem(label: &str, der: &[u8]) -> String {
     let text = base64::engine::general_purpose::STANDARD.encode(der);
     format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
 }
 
-/// Returns a server with this name that accepts only clients with this certificate, and its own
-/// certificate.
+/// Returns the configuration of a server with this name that accepts only clients with this
+/// certificate, and the server's own certificate.
 pub fn demanding(
     client: &CertificateDer<'static>,
     name: &str,
@@ -180,12 +181,13 @@ fn encrypted_operations_are_counted_like_plain_ones() {
     assert_eq!(server.counts().executes(), 20_000);
 }
 
-/// Only the error of the CQL port used to contain advice.
+/// In earlier versions, only the error of the CQL port contained advice.
 #[test]
 fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
     let server = null(NullSpec::default());
     let agents = proxy(server.address(), identity().0);
-    // A different name: an issuer of the same name would have produced a wrong signature.
+    // The name is different, because an issuer of the same name would have produced a wrong
+    // signature.
     let mut stranger = rcgen::CertificateParams::new(["other".to_owned()]).unwrap();
     let name = &mut stranger.distinguished_name;
     name.push(rcgen::DnType::CommonName, "somebody else");

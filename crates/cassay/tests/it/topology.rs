@@ -1,8 +1,8 @@
-//! Tests `cassay topology`: described machines, plans for them, and files.
+//! Tests `cassay topology` with described machines, plans for these machines, and exported files.
 
 use crate::program::Lab;
 
-/// Two packages of 28 cores with two threads each.
+/// A machine of two packages with 28 cores each. A core has two threads.
 const XEON: &str = "pack:2 [numa(memory=256GiB)] l3:1(size=43008KiB) l2:28(size=1280KiB) core:1 \
                     pu:2(indexes=2*56:1*2)";
 
@@ -23,7 +23,7 @@ fn a_machine_is_drawn_and_this_one_too() {
     );
 }
 
-/// The published layout: eight VMs with 14 CPUs, seven whole cores of one socket each.
+/// The published layout: eight VMs with 14 CPUs each, on seven whole cores of one socket.
 #[test]
 fn eight_machines_of_fourteen_cpus_cross_nothing() {
     let lab = Lab::new();

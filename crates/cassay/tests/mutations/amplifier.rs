@@ -1,9 +1,9 @@
-//! Makes inputs that repeat a small part many times: valid text that could make a reader use all
-//! memory or time.
+//! Makes inputs that repeat a small part many times. Such inputs are valid texts that could make a
+//! reader use all memory or time.
 //!
 //! Every text is amplified in the same ways, regardless of its language. Each part is repeated up
-//! to a size (unchanged, or with another number each time), nested, or made longer, and each number
-//! is replaced by a large one.
+//! to a size (unchanged, or with another number each time), nested, or made longer. Each number is
+//! replaced by a large number.
 
 use crate::mutator::Mutator;
 
@@ -17,7 +17,7 @@ const LARGE: [&str; 6] = [
     "1e308",
 ];
 
-/// Opening and closing text in cassay's languages, or in those of other tools.
+/// Opening and closing texts in the languages of cassay and of other tools.
 const PAIRS: [(&str, &str); 5] = [
     ("[", "]"),
     ("{a: ", "}"),
@@ -26,7 +26,7 @@ const PAIRS: [(&str, &str); 5] = [
     ("{\"a\":", "}"),
 ];
 
-/// One amplified text of about `bytes`.
+/// Returns one amplified text of about `bytes`.
 pub fn amplified(dice: &mut Mutator, text: &[u8], bytes: usize) -> Vec<u8> {
     let text = String::from_utf8_lossy(text).into_owned();
     match dice.below(6) {
@@ -47,7 +47,7 @@ fn parts<'t>(text: &'t str, is_between: fn(char) -> bool) -> Vec<(usize, &'t str
     parts.filter(|(_, part)| !part.trim().is_empty()).collect()
 }
 
-/// The part to repeat, and the separator between repetitions.
+/// The part to repeat, and the separator between its copies.
 struct Part {
     range: std::ops::Range<usize>,
     between: &'static str,
@@ -74,7 +74,7 @@ fn line(dice: &mut Mutator, text: &str) -> Part {
     part(dice, text, |c| c == '\n', "\n")
 }
 
-/// Returns an item of a list on one line.
+/// Makes the part of a text an item of a list on one line.
 fn item(dice: &mut Mutator, text: &str) -> Part {
     part(
         dice,
@@ -88,8 +88,8 @@ fn word(dice: &mut Mutator, text: &str) -> Part {
     part(dice, text, |c| !c.is_alphanumeric(), "")
 }
 
-/// Repeats a part of the text until the whole text has about `bytes`. If `numbered`, the first word
-/// of each copy has its own number, so that no two are the same.
+/// Repeats a part of the text until the whole text has about `bytes` bytes. If `numbered`, the
+/// first word of each copy gets its own number, so that all copies are different.
 fn repeated(text: &str, part: &Part, bytes: usize, numbered: bool) -> String {
     let once = &text[part.range.clone()];
     let count = bytes / (once.len() + part.between.len()).max(1);
@@ -125,7 +125,7 @@ fn nested(dice: &mut Mutator, text: &str, bytes: usize) -> String {
     )
 }
 
-/// Enlarges one or all of the numbers.
+/// Enlarges one number of the text, or all of them.
 fn enlarged(dice: &mut Mutator, text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_digit();
     let starts: Vec<usize> = text

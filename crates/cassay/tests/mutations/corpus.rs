@@ -1,4 +1,5 @@
-//! The inputs to mutate, with the reader of each kind, as the program uses it.
+//! The inputs to mutate, with the reader of each kind of input. The reader is the one that the
+//! program uses.
 
 mod frames;
 
@@ -25,7 +26,8 @@ pub type Reader = Box<dyn Fn(&[u8])>;
 /// One kind of input.
 pub struct InputKind {
     pub name: &'static str,
-    /// Relative number of inputs, by how much can go wrong and what one costs.
+    /// Relative number of inputs. It depends on how much can go wrong, and on the cost of one
+    /// input.
     pub weight: u64,
     pub texts: Box<dyn Fn() -> Texts>,
     pub read: Reader,
@@ -46,7 +48,8 @@ impl InputKind {
         }
     }
 
-    /// A file of a run, alone and within the run of an earlier version that must remain readable.
+    /// Returns the kind of input for a file of a run. The file is a separate input, and is also
+    /// read within the run of an earlier version that must remain readable.
     fn run_file(
         name: &'static str,
         weight: u64,
@@ -69,7 +72,7 @@ impl InputKind {
     }
 }
 
-/// All kinds.
+/// Returns all kinds of input.
 pub fn kinds() -> Vec<InputKind> {
     vec![
         InputKind::new("request", 10, frames::requests, read::request),
@@ -148,7 +151,8 @@ figures: [{place: table 1, what: w, in_flight: 200, ops_per_s: 1000, p50_ms: 1, 
     texts
 }
 
-/// Two positions with four floats each: one value of 1.0, and no value.
+/// Returns overviews with two positions of four floats each. One position has the value 1.0, and
+/// the other has no value.
 fn overviews() -> Texts {
     texts_of(&[
         r#"{"format":1,"width_s":1.0,"kinds":[{"kind":"read","figures":{
@@ -347,7 +351,7 @@ fn read_easy_words(bytes: &[u8]) {
     read::imported(Tool::Easy, &String::from_utf8_lossy(bytes), "");
 }
 
-/// Returns a machine in the format of each source.
+/// Returns the description of a machine in the format of each source.
 fn machines() -> Texts {
     let shape = Shape::regular(Counts(2, 1, 2, 2, 2), Numbering::Block, 8);
     let mut archive = tar::Builder::new(Vec::new());
@@ -379,7 +383,7 @@ fn read_machine(bytes: &[u8]) {
     }
 }
 
-/// Returns files that carry out a placement, as users have them.
+/// Returns files that apply a placement, as users have them.
 fn placements() -> Texts {
     texts_of(&[
         "<domain><vcpu placement='static' cpuset='0-3'>4</vcpu><cputune><vcpupin vcpu='0' \
@@ -404,7 +408,7 @@ const GOLDEN: &str = concat!(
     "/../store/golden/format-1/first-look/20261120T232909Z"
 );
 
-/// Reads the golden run with one of its files replaced, and shows it.
+/// Reads the golden run with one of its files replaced, and shows the run.
 fn read_run(name: &str, bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     link(Path::new(GOLDEN), folder.path());
@@ -417,12 +421,12 @@ fn read_run(name: &str, bytes: &[u8]) {
     if let Ok(view) = RunView::read(&run) {
         drop(report::text(&report::page(&view)));
     }
-    // The parts that `resume` reads.
+    // The parts of a run that `resume` reads.
     drop(run.study_yaml());
     drop(run.trial_findings());
 }
 
-/// Links the same files into another folder.
+/// Links the files of the run into another folder.
 fn link(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder").flatten() {
         let (path, to): (PathBuf, PathBuf) = (entry.path(), to.join(entry.file_name()));

@@ -1,5 +1,5 @@
 //! Maps kinds of external files to inputs. Every kind of file that the program opens
-//! (`foreign::FileKind`) has its readers here: a new kind does not compile without them.
+//! (`foreign::FileKind`) has its readers here, so a new kind does not compile without them.
 
 use crate::corpus::{self, InputKind, Texts};
 use base64::Engine;
@@ -9,11 +9,12 @@ use foreign::FileKind;
 use std::io::Write;
 use std::path::Path;
 
-/// Test of a kind of file.
+/// Way in which a kind of file is tested.
 pub enum Tried {
-    /// By the inputs of these names.
+    /// The inputs with these names test the files of this kind.
     As(&'static [&'static str]),
-    /// Not tested: the program handles only their bytes, or no other program can write them.
+    /// Not tested, because the program handles only the bytes of such a file, or no other program
+    /// can write it.
     Not(&'static str),
 }
 
@@ -33,7 +34,7 @@ pub fn tried(kind: FileKind) -> Tried {
         FileKind::Machine | FileKind::MachinePart => Tried::As(&["machine"]),
         FileKind::Machines => Tried::As(&["machines"]),
         FileKind::Placement => Tried::As(&["placement"]),
-        // They use the same reader of YAML or JSON with the same limits.
+        // These kinds use the same reader of YAML or JSON with the same limits.
         FileKind::Builds => Tried::As(&["machines"]),
         FileKind::Bisection => Tried::As(&["findings"]),
         FileKind::Tags => Tried::As(&["tags"]),
@@ -55,7 +56,7 @@ pub fn tried(kind: FileKind) -> Tried {
     }
 }
 
-/// Returns the kinds of input that are separate files, and are read by their path.
+/// Returns the kinds of input that are separate files, and that cassay reads by their path.
 pub fn kinds() -> Vec<InputKind> {
     vec![
         InputKind::new("series", 2, series, read_series),

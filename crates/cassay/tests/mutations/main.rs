@@ -1,11 +1,11 @@
 //! Mutates untrusted texts at random: studies, workload files, command lines of other tools and the
 //! files they name, and every file of a run. Reading always ends with an answer or an error
-//! message: never with a panic, an endless loop, or memory exhaustion.
+//! message, and never with a panic, an endless loop, or memory exhaustion.
 //!
 //! The mutations are the same in every run. Input n of a kind is a function of the seed and n, so
 //! that a finding can be reproduced. The number of inputs is fixed, not the time. `cargo xtask
-//! mutate` tries more. It is a binary of its own, because its allocator sees every thread of the
-//! process.
+//! mutate` tries more inputs. This is a separate test binary, because its allocator sees every
+//! thread of the process.
 
 #[path = "../../../cql/tests/it/allocator.rs"]
 mod allocator;
@@ -32,8 +32,8 @@ use std::time::Duration;
 /// Number of inputs of each kind in the gate, multiplied by the kind's weight: 12,000 in total.
 const INPUTS_COUNT: u64 = 60;
 
-/// Maximum memory for one input: the largest file that may be read is 32 MiB, and its tree is
-/// several times larger.
+/// Maximum memory for one input, in bytes. The largest file that may be read has 32 MiB, and its
+/// tree is several times larger.
 const MEMORY_BYTES_MAX: usize = 512 << 20;
 
 /// Number of inputs of each kind that repeat little content many times, with a quarter of a MiB
@@ -42,18 +42,18 @@ const AMPLIFIED_COUNT: u64 = 6;
 const AMPLIFIED_BYTES: usize = 1 << 18;
 const AMPLIFIED_BYTES_LONG: usize = 1 << 20;
 
-/// Maximum memory for an amplified input, and its maximum CPU time: 2 s in an optimised build, more
-/// in this test build.
+/// Maximum memory for an amplified input, and the maximum CPU time for it. The time is 2 s in an
+/// optimised build, and more in this test build.
 const AMPLIFIED_MEMORY_MAX: usize = 256 << 20;
 const AMPLIFIED_CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
 /// Number of inputs with the largest size of each kind of file.
 const LARGEST_COUNT: u64 = 6;
 
-/// One test at a time, because all memory of the process is counted.
+/// Lock that lets one test run at a time, because all memory of the process is counted.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Time after which an input counts as hanging. The slowest take a second on a busy machine.
+/// Time after which an input counts as hanging. The slowest inputs take a second on a busy machine.
 const HANG: Duration = Duration::from_secs(120);
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -61,8 +61,8 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Telling = Telling {
-    // Only counted: a null pointer for too much memory would end the process without naming the
-    // input, and untouched memory costs nothing.
+    // The allocator only counts. A null pointer for too much memory would end the process without
+    // naming the input, and untouched memory costs nothing.
     given: |bytes| {
         let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
         PEAK.fetch_max(live, Ordering::Relaxed);
@@ -72,18 +72,18 @@ static ALLOCATOR: Telling = Telling {
     },
 };
 
-/// Returns a number of the environment, or the gate's default.
+/// Returns a number from an environment variable, or the gate's default.
 fn number(name: &str, default: u64) -> u64 {
     let text = std::env::var(name);
     text.map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// All kinds of input.
+/// Returns all kinds of input.
 fn kinds() -> Vec<InputKind> {
     corpus::kinds().into_iter().chain(files::kinds()).collect()
 }
 
-/// Saves an input that the program handled wrongly; returns its path.
+/// Saves an input that the program handled wrongly. Returns the path of the saved file.
 fn keep(kind: &InputKind, seed: u64, input: &[u8]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mutations");
     std::fs::create_dir_all(&folder).expect("a folder for findings");
@@ -92,7 +92,7 @@ fn keep(kind: &InputKind, seed: u64, input: &[u8]) -> PathBuf {
     path
 }
 
-/// Reads one input. Returns the error, if there is one.
+/// Reads one input. Returns the error of the test, if there is one.
 fn wrong(kind: &InputKind, input: &[u8], memory_bytes_max: usize) -> Option<String> {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -140,7 +140,7 @@ fn foreign_input_never_makes_a_reader_panic_hang_or_fill_memory() {
     std::thread::scope(|scope| {
         let now = &now;
         scope.spawn(move || {
-            // If only this thread panicked, the process would wait for the hanging one.
+            // If only this thread panicked, the process would wait for the thread that hangs.
             if catch_unwind(AssertUnwindSafe(|| watch(inputs, now))).is_err() {
                 std::process::abort();
             }
@@ -177,7 +177,7 @@ fn foreign_input_never_makes_a_reader_panic_hang_or_fill_memory() {
     drop(alone);
 }
 
-/// A limit must be checked before the limited memory or time is used.
+/// A limit must be checked before the memory or time that it limits is used.
 #[test]
 fn nothing_small_that_others_write_takes_much_memory_or_time() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -217,7 +217,7 @@ fn nothing_small_that_others_write_takes_much_memory_or_time() {
     drop(alone);
 }
 
-/// Every kind of file that is opened has inputs, according to the list of kinds.
+/// Every kind of file that the program opens has inputs, according to the list of kinds.
 #[test]
 fn every_kind_of_file_that_is_opened_is_tried() {
     let all = kinds();
@@ -234,7 +234,8 @@ fn every_kind_of_file_that_is_opened_is_tried() {
     }
 }
 
-/// A file is refused by its size before it exceeds the memory limit of its kind.
+/// The program refuses a file because of its size before reading it would exceed the memory limit
+/// of its kind.
 #[test]
 fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -246,7 +247,8 @@ fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
         let files::Tried::As(names) = files::tried(file) else {
             continue;
         };
-        // The amplified text fills the file, except for 64 KiB that its other parts may need.
+        // The amplified text fills the file. Only 64 KiB remain, which the other parts of the file
+        // may need.
         let bytes = usize::try_from(file.bytes_max()).expect("it is held") - (64 << 10);
         for kind in all.iter().filter(|kind| names.contains(&kind.name)) {
             let texts = (kind.texts)();

@@ -2,7 +2,7 @@
 
 use workload::random::Draws;
 
-/// Words that parsers have opinions about.
+/// Words that parsers treat specially.
 const WORDS: &[&str] = &[
     "-1",
     "0",
@@ -63,12 +63,13 @@ impl Mutator {
         self.draws.bits()
     }
 
-    /// A number below `end`, or 0.
+    /// Draws a number below `end`. Returns 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.draw() % (end.max(1) as u64)) as usize
     }
 
-    /// Returns a text with one to four changes. Some take their material from the other texts.
+    /// Returns a text with one to four changes. Some changes take their material from the other
+    /// texts.
     pub fn mutated(&mut self, text: &[u8], others: &[(&'static str, Vec<u8>)]) -> Vec<u8> {
         let mut out = text.to_vec();
         for _ in 0..=self.below(4) {
@@ -95,8 +96,8 @@ impl Mutator {
         }
     }
 
-    /// Returns a range of up to a line's length, sometimes everything up to the end, as after a
-    /// torn write.
+    /// Returns a range of up to a line's length. Sometimes the range extends to the end of the
+    /// text, as after a torn write.
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let from = self.below(length);
         let most = if self.below(8) == 0 { length } else { 60 };

@@ -1,8 +1,8 @@
-//! Imports cassandra-easy-stress (formerly easy-cass-stress and tlp-stress). It converts a command
-//! line to the steps of its KeyValue workload.
+//! Imports cassandra-easy-stress (formerly easy-cass-stress and tlp-stress). This module converts a
+//! command line to the steps of its KeyValue workload.
 //!
-//! Table, statements, keys, their distribution, the lengths of values and the rate are those of the
-//! tool, as of its release under Apache. Random choices that the tool makes per thread are a
+//! Table, statements, keys, key distribution, lengths of values and rate are those of the tool, as
+//! of its release under Apache. The tool makes some random choices per thread. Here, these are a
 //! function of the seed and the operation's number.
 
 mod operations;
@@ -20,18 +20,19 @@ pub(crate) use options::SECRET;
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::Diagnostics;
 
-/// Maximum number of threads, and of partitions and operations per thread: a thread and a number
-/// are combined into one number.
+/// Maximum number of threads, and maximum number of partitions and of operations per thread. A
+/// thread and a number must fit together into one number.
 const THREADS_MAX: u64 = 1 << 12;
 const PARTITIONS_MAX: u64 = 1 << 48;
 const OPERATIONS_MAX: u64 = 1 << 48;
-/// Default number of operations of a thread, without a number or a duration.
+/// Default number of operations of a thread, if the command line states neither a number nor a
+/// duration.
 const ITERATIONS: u64 = 1_000_000;
 const RATE: u64 = 5000;
 const RATE_MAX: u64 = 1_000_000_000;
-/// Maximum number of operations in flight: only its connections limit the tool.
+/// Maximum number of operations in flight. Only its connections limit the number in the tool.
 const IN_FLIGHT_MAX: u32 = 32_768;
-/// Timeout of a request in the tool, regardless of its options are.
+/// Timeout of a request in the tool, regardless of its options.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const ID_BYTES_MAX: usize = 200;
 
@@ -59,7 +60,7 @@ pub(crate) fn import(words: &[String], seed: u64) -> Result<Import, Diagnostics>
     })
 }
 
-/// Returns the numbers of the workload.
+/// Returns the source of the workload's operations.
 fn source(options: &mut Options, seed: u64) -> Source {
     let keys = |name: &str| match name {
         "random" => Some(Keys::Random),
@@ -69,7 +70,8 @@ fn source(options: &mut Options, seed: u64) -> Source {
     };
     let of = ("random, normal or sequence", keys);
     let keys = options.value("--partitiongenerator", Keys::Random, of);
-    // A normal distribution over one partition would have nothing to choose.
+    // A normal distribution needs at least two partitions, because with one partition it has
+    // nothing to choose.
     let least = if keys == Keys::Normal { 2 } else { 1 };
     let reads = options.share("--readrate", 0.5);
     let deletes = options.share("--deleterate", 0.0);
@@ -93,7 +95,7 @@ fn source(options: &mut Options, seed: u64) -> Source {
     }
 }
 
-/// Returns the length of the run: `--iterations` counts each thread's operations.
+/// Returns the length of the run. `--iterations` is the number of operations of each thread.
 fn length(options: &mut Options, threads: u64) -> StepLimit {
     let seconds = options.seconds("--duration");
     let iterations = options.count("--iterations", ITERATIONS, 1..=OPERATIONS_MAX);
@@ -130,7 +132,7 @@ fn statements(keyspace: &str, options: &mut Options, source: &Source) -> Vec<Sta
     texts.into_iter().map(statement).collect()
 }
 
-/// Returns the populating step, if requested, and the run.
+/// Returns the steps: the run, and before it the populating step, if requested.
 fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<ImportStep> {
     let keyspace = table::keyspace(options);
     let schema = table::schema(&keyspace, options);
@@ -169,7 +171,7 @@ fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<ImportStep> {
     populate.into_iter().chain([step("run", Stage::Main, length)]).collect()
 }
 
-/// Returns the statements before the first step, in the tool's order.
+/// Returns the statements to execute before the first step, in the tool's order.
 fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String> {
     let mut before = Vec::new();
     if options.text("--no-schema").is_none() {
@@ -180,7 +182,7 @@ fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String>
         before.extend(schema.create_tables.iter().cloned());
     }
     if !options.cql.is_empty() {
-        // The tool's session uses its keyspace.
+        // The session of the tool uses the tool's keyspace.
         before.push(format!("USE \"{keyspace}\""));
         before.append(&mut options.cql);
     }
@@ -218,7 +220,7 @@ fn connection(options: &mut Options) -> Connection {
     let connections = options.count("--max-connections", 1, 1..=1024) as u32;
     let said = |name: &str| options.text(name).map(str::to_owned);
     let (username, password) = (said("--username"), said("--password"));
-    // If only one of them is stated, the other has the tool's default.
+    // If only the user name or only the password is stated, the other value is the tool's default.
     let named = username.is_some() || password.is_some();
     let or_default = |text: Option<String>| {
         let default = || named.then(|| "cassandra".to_owned());

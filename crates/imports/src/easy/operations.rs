@@ -1,11 +1,11 @@
 //! Generates the operations of a workload: key, statement and value.
 //!
 //! Keys are the tool's: the run's id, the thread and a number, as in `001.0.42`. The operations of
-//! a run are assigned to the threads in turn. Random choices that the tool makes per thread are a
-//! function of the seed and the operation's number. A value has the number of letters that the tool
-//! would draw. Its first letters encode the operation that wrote it, combined with a pad from the
-//! key. So they are as random to Cassandra as the other letters, and every value can be verified
-//! alone.
+//! a run are assigned to the threads in turn. The tool makes some random choices per thread. Here,
+//! these are a function of the seed and the operation's number. A value has as many letters as the
+//! tool would draw. The first letters of a value encode the operation that wrote it, combined with
+//! a pad from the key. So they are as random to Cassandra as the other letters, and every value can
+//! be verified alone.
 
 use std::sync::Arc;
 
@@ -16,34 +16,34 @@ use workload::decimal::Decimal;
 use workload::random::{Draws, lane, mix};
 use workload::{Check, Operation, OperationEncoder, OperationSource, Stage, normal};
 
-/// Statements and kinds have the same indexes.
+/// Indexes of the statements. Each statement and its kind of operation have the same index.
 pub(super) const SELECT: u8 = 0;
 pub(super) const MUTATION: u8 = 1;
 pub(super) const DELETION: u8 = 2;
 
-/// Lanes of the seed.
+/// Numbers of the random streams that are derived from the seed.
 const KEYS: u64 = 41;
 const KINDS: u64 = 42;
 const VALUES: u64 = 43;
 const PADS: u64 = 44;
-/// Offset of the lanes of the populating operations.
+/// Offset that populating operations add to the numbers of their random streams.
 const POPULATE: u64 = 8;
 
 const LETTERS: u64 = 26;
-/// Number of letters that can hold any operation's number.
+/// Number of letters that can encode any operation's number.
 const WRITER_LETTERS: usize = 14;
-/// Minimum number of further letters, below which random text could pass for a value.
+/// Minimum number of further letters. With fewer letters, random text could pass for a value.
 const CONTENT_LETTERS_MIN: u64 = 6;
 
-/// Choice of a key's number by a thread.
+/// The way in which a thread chooses the number of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keys {
-    /// Uniform below the number of partitions.
+    /// A uniform distribution below the number of partitions.
     Random,
-    /// Normal around the middle, with a deviation of a quarter of it; up to the number of
-    /// partitions.
+    /// A normal distribution up to the number of partitions. The mean is half of the number of
+    /// partitions, and the deviation is a quarter of the mean.
     Normal,
-    /// In sequence from 0 up to the number of partitions, and again.
+    /// In sequence from 0 up to the number of partitions, and then again from 0.
     Sequence,
 }
 
@@ -56,14 +56,14 @@ pub(super) struct Source {
     pub(super) threads: u64,
     pub(super) partitions: u64,
     pub(super) keys: Keys,
-    /// Populating operations of each thread, which come before those of the run.
+    /// Number of populating operations of each thread. They come before the operations of the run.
     pub(super) populated: u64,
     /// Share of reads and of deletions among all operations.
     pub(super) reads: f64,
     pub(super) deletes: f64,
     /// True if rows expire.
     pub(super) expires: bool,
-    /// Letters of a value: minimum, and exclusive maximum.
+    /// Number of letters of a value: the minimum, and the exclusive maximum.
     pub(super) lengths: (u64, u64),
 }
 
@@ -79,8 +79,8 @@ impl Source {
     }
 
     /// Returns the kind of operation `n`. The tool draws a whole number of percent, so a share of
-    /// 0.005 acts like 0.01. The populating step includes deletions, if there are any, but no
-    /// reads.
+    /// 0.005 acts like 0.01. The populating step includes deletions, if the workload has any, but
+    /// no reads.
     fn kind(&self, stage: Stage, n: u64) -> u8 {
         let side = self.draws(KINDS, stage, n).below(100) as f64;
         let reads = if stage == Stage::Main {
@@ -97,7 +97,7 @@ impl Source {
         }
     }
 
-    /// Returns thread and number of an operation's key, as one number.
+    /// Returns the thread and the number of an operation's key, combined to one number.
     fn key(&self, stage: Stage, n: u64) -> u64 {
         let before = if stage == Stage::Main {
             self.populated
@@ -130,7 +130,7 @@ impl Source {
         }
     }
 
-    /// Appends the letters that `writer` stores under a key.
+    /// Appends the letters that the operation `writer` stores under a key.
     fn append_letters(&self, key: u64, writer: u64, out: &mut Vec<u8>) {
         let mut draws = Draws::new(lane(self.seed, VALUES) ^ mix(key), writer);
         let (least, bound) = self.lengths;
@@ -144,7 +144,8 @@ impl Source {
             }));
         }
         while out.len() < end {
-            // Each letter is the integer part of a scaled fraction; eight letters leave 26 bits.
+            // Each letter is the integer part of a scaled fraction. Eight letters leave 26 bits of
+            // the fraction.
             let mut fraction = draws.bits();
             for _ in 0..8.min(end - out.len()) {
                 let product = u128::from(fraction) * u128::from(LETTERS);
@@ -154,12 +155,12 @@ impl Source {
         }
     }
 
-    /// Returns the pad that hides the writer of a value in its letters.
+    /// Returns the pad that hides, in the letters of a value, which operation wrote the value.
     fn pad(&self, key: u64) -> u64 {
         mix(lane(self.seed, PADS) ^ mix(key))
     }
 
-    /// Returns the writer of a value, from its letters.
+    /// Derives the writer of a value from the letters of the value.
     fn writer_of(&self, key: u64, value: &[u8]) -> Option<u64> {
         let letters = value.get(..WRITER_LETTERS)?.iter().rev();
         let number = letters.fold(0u64, |sum, letter| {
@@ -169,13 +170,13 @@ impl Source {
         Some(number ^ self.pad(key))
     }
 
-    /// Returns true if every row that is read exists once the rows are populated.
+    /// Returns true if, after populating, every row that is read exists.
     pub(super) fn finds(&self) -> bool {
-        // Populated rows have the first numbers.
+        // Populated rows have the first numbers, so it is enough to check both ends.
         self.is_there(0) && self.is_there(self.partitions)
     }
 
-    /// Returns true if a row certainly exists throughout.
+    /// Returns true if a row certainly exists during the whole run.
     fn is_there(&self, key: u64) -> bool {
         let gone = self.expires || self.deletes > 0.0;
         let number = key % (self.partitions + 1);
@@ -209,12 +210,13 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// Returns the operation's number, as it is in values.
+    /// Returns the operation's number in the form in which values contain it.
     fn writer(&self) -> u64 {
         self.operation.number << 1 | u64::from(self.stage == Stage::Main)
     }
 
-    /// Returns true if a row has the operation's key, and the value that its own letters imply.
+    /// Returns true if a row has the operation's key, and the value that the first letters of the
+    /// value imply.
     fn is_right(&mut self, row: &Row) -> bool {
         let (source, key) = (&self.source, self.operation.key);
         let mut cells = row.cells();

@@ -1,7 +1,7 @@
 //! Parses cassandra-easy-stress's command line: `run WORKLOAD --rate 5k -d 1m -r 0.5 …`.
 //!
-//! An option and its value are two words, as in the tool; `--field.` and `--workload.` form one
-//! word with theirs.
+//! As in the tool, an option and its value are two words. `--field.` and `--workload.` form one
+//! word with the text that follows them.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -12,19 +12,20 @@ use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 /// Options whose value is the password.
 pub(crate) const SECRET: &[&str] = &["--password", "-P"];
 
-/// Options with a value that have an effect here, with alternative names after the first.
+/// Options with a value that have an effect in cassay. Alternative names of an option follow its
+/// first name.
 const VALUES: &str = "--cl --compaction --compression --cql --dc --deleterate|--deletes \
     --duration|-d --host --id --iterations|-i|-n --keycache --keyspace --max-connections \
     --partitiongenerator|--pg --partitions|-p --password|-P --populate --port --rate \
     --readrate|--reads|-r --replication --rowcache --threads|-t --ttl --username|-U";
-/// Options without a value that have an effect here.
+/// Options without a value that have an effect in cassay.
 const FLAGS: &str = "--drop --no-schema --ssl";
-/// Options, with and without a value, that have no effect here. Since easy-cass-stress,
-/// `--concurrency` has no effect in the tool either. Paging and conditions are for other workloads.
+/// Options, with and without a value, that have no effect in cassay. In the tool, `--concurrency`
+/// has had no effect since easy-cass-stress. Paging and conditions are for other workloads.
 const IDLE_VALUES: &str = "--concurrency|-c --core-connections --csv --hdr --max-requests --paging \
     --parquet --prometheusport --queue --scl";
 const IDLE_FLAGS: &str = "--coordinatoronly|--co --paginate";
-/// Refused options, with cassay's alternative.
+/// Refused options, each with the alternative in cassay.
 const REFUSED: &[(&str, &str)] = &[
     ("--maxrlat", SWEEP),
     ("--maxwlat", SWEEP),
@@ -36,25 +37,25 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 const SWEEP: &str = "write in a study: `procedure: {sweep: {rate: …, until: {p99_ms: …}}}`";
 
-/// The parsed words; reading an invalid value records a mistake.
+/// The parsed words. Reading an invalid value records a mistake.
 pub(super) struct Options {
-    /// Value and word index of each option, by its first name; flags have an empty value.
+    /// Value and word index of each option, by the option's first name. Flags have an empty value.
     given: BTreeMap<&'static str, (String, usize)>,
     /// Values of `--cql`, which may be repeated.
     pub(super) cql: Vec<String>,
-    /// Words that begin with `--field.` or `--workload.`, without that prefix.
+    /// Words that begin with `--field.` or `--workload.`, without this beginning.
     pub(super) fields: Vec<(String, usize)>,
     pub(super) parameters: Vec<(String, usize)>,
-    /// The workload and its word index.
+    /// The name of the workload, and its word index.
     pub(super) workload: Option<(String, usize)>,
-    /// Options that have no effect, as written.
+    /// Options that have no effect, as written on the command line.
     pub(super) idle: Vec<String>,
-    /// Mistakes found up to now.
+    /// Mistakes found so far.
     pub(super) out: Diagnostics,
     places: Vec<Place>,
 }
 
-/// The first name of an option, if it is in the list.
+/// Returns the first name of an option, if the option is in the list.
 fn first_name(list: &'static str, word: &str) -> Option<&'static str> {
     let mut options = list.split(' ').filter(|names| !names.is_empty());
     let found = options.find(|names| names.split('|').any(|name| name == word))?;
@@ -76,7 +77,7 @@ fn shown(words: &[String]) -> Vec<String> {
 }
 
 impl Options {
-    /// Parses the words.
+    /// Parses the words of a command line.
     pub(super) fn parse(words: &[String]) -> Options {
         let shown = shown(words);
         let mut start = 0;
@@ -99,7 +100,7 @@ impl Options {
             }]),
             places,
         };
-        // A pasted command line may include the program's name.
+        // A pasted command line may include the program's name, which is skipped.
         let mut at = usize::from(words.first().is_some_and(|word| word.ends_with("-stress")));
         at += usize::from(words.get(at).is_some_and(|word| word == "run"));
         while let Some(word) = words.get(at) {
@@ -108,7 +109,8 @@ impl Options {
         options
     }
 
-    /// Parses the word at `at`, with its value if it has one; returns the number of words used.
+    /// Parses the word at `at`. If the word is an option with a value, also parses the value.
+    /// Returns the number of parsed words.
     fn take(&mut self, at: usize, word: &str, (value, shown): (Option<&String>, &str)) -> usize {
         if let Some(name) = first_name(VALUES, word).or(first_name(IDLE_VALUES, word)) {
             let Some(value) = value else {
@@ -132,7 +134,8 @@ impl Options {
             self.parameters.push((rest.to_owned(), at));
         } else if word.starts_with('-') {
             self.unknown(at, word, shown);
-            // The next word is its value, if it is neither an option nor the workload.
+            // The next word is the value of this option, if it is neither an option nor the
+            // workload.
             let is_value = |word: &&String| !word.starts_with('-') && *word != WORKLOAD;
             return 1 + usize::from(value.filter(is_value).is_some());
         } else if let Some((first, _)) = &self.workload {
@@ -181,12 +184,13 @@ impl Options {
         }
     }
 
-    /// Returns the value of an option.
+    /// Returns the value of an option. `None` if the option is absent.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.given.get(name).map(|(value, _)| value.as_str())
     }
 
-    /// Returns a value, or the default if it is absent or wrong; `what` describes valid values.
+    /// Returns a value, or the default if the option is absent or the value is wrong. `what`
+    /// describes valid values.
     pub(super) fn value<T>(
         &mut self,
         name: &str,
@@ -201,7 +205,7 @@ impl Options {
         default
     }
 
-    /// Returns a whole number between limits.
+    /// Returns a whole number within limits.
     pub(super) fn count(&mut self, name: &str, default: u64, limits: RangeInclusive<u64>) -> u64 {
         let what = format!(
             "a whole number from {} to {}, such as 500 or 10k",
@@ -212,21 +216,21 @@ impl Options {
         self.value(name, default, (&what, |text| human(text).filter(fits)))
     }
 
-    /// Returns a share of all operations.
+    /// Returns a share of all operations, between 0 and 1.
     pub(super) fn share(&mut self, name: &str, default: f64) -> f64 {
         let fits = |share: &f64| (0.0..=1.0).contains(share);
         let read = |text: &str| text.parse().ok().filter(fits);
         self.value(name, default, ("a number from 0 to 1", read))
     }
 
-    /// Returns a length in seconds.
+    /// Returns the value of an option that is a length of time, in seconds.
     pub(super) fn seconds(&mut self, name: &str) -> Option<u64> {
         let what = "a duration such as 90s, 5m or \"1d 3h 15m\"";
         self.value(name, None, (what, |text| seconds(text).map(Some)))
     }
 }
 
-/// Parses a number with k, m or b for thousands, millions and billions.
+/// Parses a number that may have the suffix k, m or b, for thousands, millions and billions.
 pub(super) fn human(text: &str) -> Option<u64> {
     let (digits, factor) = match text.as_bytes().last()?.to_ascii_lowercase() {
         b'k' => (&text[..text.len() - 1], 1_000),
@@ -239,8 +243,8 @@ pub(super) fn human(text: &str) -> Option<u64> {
     number.checked_mul(factor)
 }
 
-/// Parses a sequence of days, hours, minutes and seconds: `1d 3h 15m`. The sum must be more than
-/// zero, and fit into nanoseconds.
+/// Parses a sequence of days, hours, minutes and seconds, such as `1d 3h 15m`. Returns the sum in
+/// seconds. The sum must be more than zero, and fit into nanoseconds.
 fn seconds(text: &str) -> Option<u64> {
     let mut sum = 0u64;
     for part in text.split_inclusive(['d', 'h', 'm', 's']) {

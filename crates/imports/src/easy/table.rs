@@ -1,23 +1,26 @@
-//! The part of the tool's workloads that cassay imports: the table of KeyValue, and its schema.
+//! The part of the tool's workloads that cassay imports, which is the table of KeyValue and its
+//! schema.
 
 use super::options::{Options, human};
 use workload::Schema;
 use yaml::did_you_mean;
 
-/// The imported workload; the tool's others are refused by name.
+/// The imported workload. cassay refuses the tool's other workloads by name.
 pub(super) const WORKLOAD: &str = "KeyValue";
 const OTHERS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch LWT Locking \
     Maps MaterializedViews RandomPartitionAccess RangeScan SAI Sets TxnCounter UdtTimeSeries";
 pub(super) const TABLE: &str = "keyvalue";
-/// The field whose values are generated.
+/// The field for which values are generated.
 const FIELD: &str = "keyvalue.value";
-/// The tool's default lengths of values: minimum, and exclusive maximum.
+/// The tool's default for the number of letters of a value: the minimum, and the exclusive maximum.
 const LENGTHS: (u64, u64) = (100, 200);
-/// Maximum length: less than Cassandra's commit log accepts with its default segment size.
+/// Maximum length of a value. It is less than Cassandra's commit log accepts with its default
+/// segment size.
 const LENGTH_MAX: u64 = 16_000_000;
 const REPLICATION: &str = "{'class': 'SimpleStrategy', 'replication_factor': 3}";
 
-/// The tool's short forms of compactions: prefix, class, and the names of their numbers.
+/// The tool's short forms of compactions. Each row has the prefix of the short form, the class, and
+/// the names of the options for its numbers.
 const COMPACTIONS: &[(&str, &str, &[&str])] = &[
     ("stcs", "SizeTiered", &[]),
     ("stcs", "SizeTiered", &["min_threshold", "max_threshold"]),
@@ -33,7 +36,8 @@ const COMPACTIONS: &[(&str, &str, &[&str])] = &[
     ("ucs", "Unified", &[]),
 ];
 
-/// Checks that the words name the imported workload, and no options of another workload.
+/// Checks that the words name the imported workload, and that they contain no options of another
+/// workload.
 pub(super) fn check_workload(options: &mut Options) {
     let (message, hint) = match options.workload.as_ref().map(|(name, _)| name.as_str()) {
         Some(WORKLOAD) => (String::new(), None),
@@ -67,7 +71,8 @@ pub(super) fn check_workload(options: &mut Options) {
     }
 }
 
-/// Returns the lengths of a value from `--field.`: minimum, and exclusive maximum.
+/// Returns the number of letters of a value, from `--field.`: the minimum, and the exclusive
+/// maximum.
 pub(super) fn lengths(options: &mut Options) -> (u64, u64) {
     let mut lengths = LENGTHS;
     for (text, at) in std::mem::take(&mut options.fields) {
@@ -91,14 +96,14 @@ pub(super) fn lengths(options: &mut Options) -> (u64, u64) {
     lengths
 }
 
-/// Returns the keyspace's name. The tool does not quote it, so Cassandra folds its case.
+/// Returns the keyspace's name. The tool does not quote it, so Cassandra converts it to lower case.
 pub(super) fn keyspace(options: &mut Options) -> String {
     let read = |text: &str| workload::is_identifier(text).then(|| text.to_lowercase());
     let default = "cassandra_easy_stress".to_owned();
     options.value("--keyspace", default, ("a CQL name", read))
 }
 
-/// Returns keyspace and table, with the options applied.
+/// Returns the keyspace and the table, with the options of the command line applied.
 pub(super) fn schema(keyspace: &str, options: &mut Options) -> Schema {
     let a_map = "a CQL map, {'class': …}";
     let is_replication_stated = options.text("--replication").is_some();
@@ -144,14 +149,15 @@ fn map(text: &str) -> Option<String> {
     (text.starts_with('{') && text.ends_with('}')).then_some(text)
 }
 
-/// Converts a compaction to CQL: a map, or one of the tool's short forms.
+/// Converts a compaction to CQL. The compaction is a map, or one of the tool's short forms.
 fn compaction(text: &str) -> Option<String> {
     if let Some(map) = map(text) {
         return Some(map);
     }
     let (short, rest) = text.split_once(',').unwrap_or((text, ""));
     let words: Vec<&str> = rest.split(',').filter(|_| !rest.is_empty()).collect();
-    // The scaling parameters of a unified compaction are one option, with any number of words.
+    // The scaling parameters of a unified compaction are one option, even if they have several
+    // words.
     let scales = short == "ucs" && !words.is_empty();
     let count = if scales { 0 } else { words.len() };
     let fits = |(name, _, options): &&(&str, _, &[&str])| *name == short && options.len() == count;

@@ -1,6 +1,7 @@
-//! Answers to NoSQLBench's informational options, and cassay's versions of its named workloads.
+//! Answers to options of NoSQLBench that only print information, and cassay's versions of the named
+//! workloads.
 
-/// A named workload: its names, description and file.
+/// A named workload: its names, its description and its file.
 type BuiltIn = (&'static [&'static str], &'static str, &'static str);
 
 const BUILT_IN: [BuiltIn; 4] = [
@@ -41,7 +42,7 @@ pub(super) fn names() -> [&'static str; 4] {
     BUILT_IN.map(|(names, ..)| names[0])
 }
 
-/// Returns name and file of a named workload.
+/// Returns the name and the file of a named workload.
 pub(super) fn built_in(name: &str) -> Option<(&'static str, &'static str)> {
     let name = name.trim_end_matches(".yaml");
     let name = name.rsplit('/').next().unwrap_or(name);
@@ -49,7 +50,8 @@ pub(super) fn built_in(name: &str) -> Option<(&'static str, &'static str)> {
     found.map(|(names, _, text)| (names[0], *text))
 }
 
-/// Returns NoSQLBench's output for words that run no workload; `None` if they run one.
+/// Returns NoSQLBench's output for words that do not run a workload. `None` if the words run a
+/// workload.
 pub fn answer(words: &[String]) -> Option<String> {
     let mut words = words.iter().map(String::as_str);
     let word = words.find(|word| ANSWERED.contains(word))?;

@@ -1,14 +1,14 @@
 //! Parses the words of a NoSQLBench command line into the commands to run.
 //!
-//! A command line that NoSQLBench accepts is accepted. A word without meaning here is named in a
-//! note.
+//! A command line that NoSQLBench accepts is accepted by cassay too. If a word has no effect in
+//! cassay, a note names the word.
 
 /// Result of parsing a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Words {
-    /// Commands; at least one.
+    /// The commands. The list contains at least one command.
     pub(crate) commands: Vec<Command>,
-    /// A sentence for each word that has no effect.
+    /// Notes on words that have no effect, with a sentence for each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -17,16 +17,16 @@ pub(crate) struct Words {
 pub(crate) struct Command {
     pub(crate) file: String,
     pub(crate) run: Run,
-    /// `key=value` words after it.
+    /// The `key=value` words after the command.
     pub(crate) given: Vec<(String, String)>,
 }
 
 /// Part of a workload file to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Run {
-    /// Scenarios of the file, each by its name or as `scenario.step`.
+    /// Scenarios of the file. Each is a name, or `scenario.step`.
     Scenarios(Vec<String>),
-    /// `run` or `start`: a separate line.
+    /// A separate line, from the command `run` or `start`.
     Line,
 }
 
@@ -45,7 +45,7 @@ const FLAGS: [&str; 11] = [
     "docker-metrics",
 ];
 
-/// Options that take a value.
+/// Options of NoSQLBench that take a value.
 const OPTIONS: [&str; 45] = [
     "statedir",
     "include",
@@ -94,7 +94,8 @@ const OPTIONS: [&str; 45] = [
     "nbio-cache-max-retries",
 ];
 
-/// Options that change the task of NoSQLBench, with their replacement here.
+/// Options that make NoSQLBench do something other than run a workload, with their replacements in
+/// cassay.
 const REFUSED: [(&str, &str); 9] = [
     (
         "export-cycle-log",
@@ -131,7 +132,7 @@ const REFUSED: [(&str, &str); 9] = [
     ("pin", "write the arguments of the file on the command line"),
 ];
 
-/// Commands of NoSQLBench's scenarios that are not workloads.
+/// Commands in scenarios of NoSQLBench that do not run a workload.
 const COMMANDS: [&str; 10] = [
     "script",
     "fragment",
@@ -145,11 +146,11 @@ const COMMANDS: [&str; 10] = [
     "runapp",
 ];
 
-/// Parses the words.
+/// Parses the words of a command line.
 pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
     let mut out = Words::default();
     let mut words = words.iter().map(String::as_str).peekable();
-    // A pasted command line may include the program's name.
+    // A pasted command line may include the program's name, which is skipped.
     words.next_if(|word| ["nb", "nb5"].contains(&word.trim_start_matches("./")));
     while let Some(word) = words.next() {
         if let Some(option) = word.strip_prefix("--") {
@@ -169,7 +170,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
 }
 
 impl Words {
-    /// Returns true if the next word is the option's value.
+    /// Returns true if the next word is the value of the option.
     fn option(&mut self, option: &str, next: Option<&str>) -> Result<bool, String> {
         let (name, inline) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -206,7 +207,7 @@ impl Words {
     }
 
     fn setting(&mut self, key: &str, value: &str) -> Result<(), String> {
-        // `workload=FILE …` without a command runs the file.
+        // `workload=FILE …` without a command means that the file is run.
         if self.commands.is_empty() {
             self.commands.push(Command::line());
         }
@@ -216,7 +217,8 @@ impl Words {
         if command.given.iter().any(|(known, _)| known == key) {
             return Err(format!("{key} occurs twice; omit one"));
         }
-        // `==` and `===` only lock settings of a scenario in a file.
+        // `==` and `===` lock settings of a scenario in a file. On the command line, they have no
+        // effect.
         let value = value.trim_start_matches('=');
         command.given.push((key.to_owned(), value.to_owned()));
         Ok(())
@@ -290,7 +292,7 @@ impl Words {
     }
 }
 
-/// Note on the different behaviour of `start`.
+/// Note on the difference between `start` in NoSQLBench and in cassay.
 pub(crate) const START: &str = "in NoSQLBench, start runs activities in parallel; here, they run \
      one after the other, each with separate results";
 

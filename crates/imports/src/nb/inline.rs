@@ -5,7 +5,7 @@ use super::statement::is_name_in_braces;
 use super::workload_file::Op;
 use yaml::{Entry, Node};
 
-/// CQL functions that may begin a set of values. Every other call in braces is a recipe.
+/// CQL functions that may be the first element of a set. Every other call in braces is a recipe.
 const CQL_FUNCTIONS: [&str; 10] = [
     "now",
     "uuid",
@@ -19,7 +19,7 @@ const CQL_FUNCTIONS: [&str; 10] = [
     "todate",
 ];
 
-/// Moves the recipes in an operation's text to its bindings, under new names.
+/// Moves the recipes in an operation's text to the operation's bindings, under new names.
 ///
 /// # Errors
 /// A pair of braces is neither a binding nor a literal.
@@ -50,7 +50,7 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
                          an inline recipe as {{{{Recipe()}}}}"
                     ));
                 }
-                // The braces may themselves contain recipes.
+                // The text between the braces may itself contain recipes.
                 out.push('{');
                 rest = &rest[before.len() + 1..];
                 continue;
@@ -73,20 +73,21 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the name in `{name}`, the text between the outer braces of `{{name}}`.
+/// Returns the name in `{name}`. `inner` is the text between the outer braces of `{{name}}`.
 fn name_in_braces(inner: &str) -> Option<&str> {
     let name = inner.strip_prefix('{')?.strip_suffix('}')?;
     is_name_in_braces(name).then_some(name)
 }
 
 enum Pair<'a> {
-    /// Between `{{` and `}}`, or `{(` and `)}`.
+    /// A text between `{{` and `}}`, or between `{(` and `)}`.
     Recipe(&'a str),
-    /// Between `{` and its `}`.
+    /// A text between `{` and the matching `}`.
     Other(&'a str),
 }
 
-/// Returns the first pair of braces outside of quotes, and the text before and after it.
+/// Returns the first pair of braces outside of quotes, with the text before it and the text after
+/// it.
 fn next_pair(text: &str) -> Option<(&str, Pair<'_>, &str)> {
     let open = unquoted(text, |rest| rest.starts_with('{'))?;
     let inner = &text[open + 1..];
@@ -108,7 +109,7 @@ fn next_pair(text: &str) -> Option<(&str, Pair<'_>, &str)> {
     Some((&text[..open], pair, after))
 }
 
-/// Returns the first matching position outside of single quotes.
+/// Returns the first position outside of single quotes for which `is_it` returns true.
 fn unquoted(text: &str, mut is_it: impl FnMut(&str) -> bool) -> Option<usize> {
     let mut in_quotes = false;
     text.char_indices().find_map(|(at, c)| {
@@ -117,8 +118,8 @@ fn unquoted(text: &str, mut is_it: impl FnMut(&str) -> bool) -> Option<usize> {
     })
 }
 
-/// Returns true if a text between doubled braces is a recipe and not a nested literal: it begins
-/// with a function's name and a parenthesis.
+/// Returns true if a text between doubled braces is a recipe and not a nested literal. A recipe
+/// begins with a function's name and a parenthesis.
 fn is_recipe(text: &str) -> bool {
     let text = text.trim_start();
     let name = text
@@ -145,7 +146,8 @@ fn is_literal(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the text with names and the recipes, or the reason why it cannot be parsed.
+    /// Returns the recipes of a text, and the text with names instead of the recipes. If the text
+    /// cannot be parsed, returns the reason.
     fn parse(text: &str) -> Result<(String, Vec<String>), String> {
         let mut op = Op::from_text("op", &Node::plain(text, yaml::Place::default()));
         name_recipes(&mut op)?;

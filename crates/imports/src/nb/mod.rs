@@ -1,6 +1,8 @@
-//! Imports NoSQLBench's workload files, nb4 and nb5. It converts a file and a scenario to steps.
+//! Imports NoSQLBench's workload files, nb4 and nb5. This module converts a file and a scenario to
+//! steps.
 //!
-//! Operation n is NoSQLBench's cycle n, and its values are those of NoSQLBench for that cycle.
+//! Operation n is NoSQLBench's cycle n, and has the values that NoSQLBench generates for that
+//! cycle.
 
 mod answer;
 mod command_line;
@@ -28,9 +30,10 @@ use yaml::{Diagnostics, Limits, Node, Place, Raw, SourceText};
 
 pub use answer::answer;
 
-/// Meaning of `threads=auto`: NoSQLBench uses ten threads per processor of its own machine.
+/// Number of threads for `threads=auto`. NoSQLBench uses ten threads per processor of its own
+/// machine.
 const THREADS_AUTO: u32 = 100;
-/// Maximum number of operations in flight: more than any number of connections could carry.
+/// Maximum number of operations in flight. No number of connections could carry more.
 const THREADS_MAX: u32 = 1_000_000;
 
 /// Imports `nb FILE [scenario] key=value…`. Values are functions of the cycle alone, as in
@@ -54,7 +57,7 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
         notes: words.notes,
         connection: Connection::default(),
     };
-    // Schema changes that no step has made yet, and steps that make only schema changes.
+    // Schema changes that no step makes yet, each with a step that makes only this change.
     let mut pending: Vec<Schema> = Vec::new();
     for command in &words.commands {
         let (name, text) = find(&command.file, read).map_err(refuse)?;
@@ -89,19 +92,19 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
     Ok(all)
 }
 
-/// Schema changes, and a step that makes them.
+/// Schema changes, and a step that makes only these changes.
 type Schema = (Vec<String>, ImportStep);
 
 /// A workload file with its template parameters replaced.
 #[derive(Debug)]
 struct File {
     source: SourceText,
-    /// Names of the parameters.
+    /// Names of the template parameters in the file.
     parameters: BTreeSet<String>,
 }
 
-/// Finds a workload file: by its name, by its name with an added ending, or a built-in file with
-/// that name.
+/// Finds a workload file by its name, or by its name with an added ending. Otherwise finds a
+/// built-in file with that name.
 fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     let why = match read(file) {
         Ok(text) => return Ok((file.to_owned(), text)),
@@ -122,7 +125,7 @@ fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     ))
 }
 
-/// Appends the steps of another command.
+/// Appends the steps of another command to an import.
 fn append(all: &mut Import, mut more: Import) {
     for step in &mut more.steps {
         let taken = |name: &str| all.steps.iter().any(|known| known.name == name);
@@ -147,7 +150,7 @@ fn append(all: &mut Import, mut more: Import) {
     own.datacenter = own.datacenter.take().or(other.datacenter);
 }
 
-/// Imports one command; also returns schema changes after its last step.
+/// Imports one command. Also returns the schema changes after its last step.
 fn one(
     command: &Command,
     file: &File,
@@ -201,8 +204,8 @@ fn one(
     Ok((import, schema))
 }
 
-/// Returns the steps of lines. Schema changes are added to the next step with operations; changes
-/// after the last one are returned.
+/// Returns the steps of lines. Schema changes are added to the next step with operations. Changes
+/// after the last step are returned separately.
 fn steps(
     builder: &mut Builder,
     lines: &[(String, &Node)],
@@ -237,7 +240,7 @@ fn steps(
 
 type Lines<'a> = Vec<(String, &'a Node)>;
 
-/// Returns the lines of a scenario by name, or a single line for `scenario.step`.
+/// Returns the lines of a scenario with this name, or a single line for `scenario.step`.
 fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Lines<'a> {
     let all = root.entry("scenarios").and_then(|e| e.value.entries()).unwrap_or(&[]);
     let whole = all.iter().find(|entry| entry.key == name);
@@ -270,7 +273,7 @@ fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Line
     let Some(step) = step else {
         return lines;
     };
-    // Steps without names are numbered from 0.
+    // Steps without names have numbers, which start at 0.
     let number: Option<usize> = step.parse().ok();
     let is_it = |(at, (name, _)): &(usize, &(String, &Node))| name == step || number == Some(*at);
     if let Some((_, line)) = lines.iter().enumerate().find(is_it) {
@@ -282,7 +285,7 @@ fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Line
     Vec::new()
 }
 
-/// Returns the lines of a scenario: a map, a list or a text.
+/// Returns the lines of a scenario, which is a map, a list or a text.
 fn lines_of<'a>(scenario: &str, node: &'a Node) -> Lines<'a> {
     match &node.raw {
         Raw::Map(entries) => entries.iter().map(|e| (e.key.clone(), &e.value)).collect(),
@@ -299,12 +302,12 @@ fn lines_of<'a>(scenario: &str, node: &'a Node) -> Lines<'a> {
     }
 }
 
-/// Returns true if a number of threads depends on the processors: `auto`, `20x`.
+/// Returns true if a number of threads depends on the number of processors, as in `auto` or `20x`.
 fn are_per_processor(text: &str) -> bool {
     text == "auto" || text.ends_with('x')
 }
 
-/// Returns the offered load of a line; a stride is `sequence` operations.
+/// Returns the offered load of a line. A stride consists of `sequence` operations.
 fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     let threads = match line.get("async").or_else(|| line.get("threads")) {
         None => 1,
@@ -355,7 +358,8 @@ fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     })
 }
 
-/// Parses a rate per second. The text after a comma describes how to compensate for delays.
+/// Parses a rate per second. In the text, the part after a comma describes how to compensate for
+/// delays.
 fn rate(key: &str, text: &str) -> Result<f64, String> {
     let number = text.split([',', ':']).next().unwrap_or("");
     let counted = || Some(scenario::count(number)? as f64);
@@ -364,7 +368,8 @@ fn rate(key: &str, text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{key} is `{text}`; it must be a rate per second"))
 }
 
-/// First cycle, total number of cycles, and the range that they repeat, if any.
+/// The first cycle, the total number of cycles, and the range that the cycles repeat. The range is
+/// absent if the cycles do not repeat.
 type Range = (u64, u64, Option<(u64, u64)>);
 
 fn limits(line: &Line, sequence: usize) -> Result<Range, String> {
@@ -395,7 +400,7 @@ struct Frame {
     stage: Stage,
 }
 
-/// Returns all of a step except its program.
+/// Returns everything that a step needs except its program.
 fn frame(line: &Line, sequence: usize) -> Result<Frame, String> {
     let (first, count, again) = limits(line, sequence)?;
     Ok(Frame {

@@ -20,23 +20,23 @@ use workload::schema::{Marker, Table, binds_partition, is_conditional, markers};
 use workload::{BatchKind, Policy, Statement};
 use yaml::Node;
 
-/// Maximum number of statements of a batch; Cassandra refuses batches far below it.
+/// Maximum number of statements of a batch. Cassandra refuses even much smaller batches.
 const REPEAT_MAX: u64 = 65_535;
-/// Timeout of schema changes, which wait until the nodes agree.
+/// Timeout of schema changes. It is long, because schema changes wait until the nodes agree.
 pub(super) const SCHEMA_TIMEOUT: Duration = Duration::from_secs(60);
 /// Default page size of the Java driver, in rows.
 const PAGE_SIZE: u32 = 5000;
 /// Default number of pages that NoSQLBench reads.
 const PAGES_MAX: u32 = 1;
 
-/// Result of an operation of a file.
+/// An operation of a file, in the form that a step needs.
 pub(super) struct Operation {
     pub(super) statement: Statement,
     pub(super) cycle_op: CycleOp,
     pub(super) policy: Policy,
 }
 
-/// Recipe index by a name's place in the file.
+/// Index of a recipe, by the place in the file and the name of its binding.
 type RecipePlaces = HashMap<(usize, String), usize>;
 
 impl Builder<'_> {
@@ -58,7 +58,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the texts of schema changes, with values instead of anchors.
+    /// Returns the texts of schema changes, with the values of the anchors inserted.
     pub(super) fn schema_texts(&mut self, ops: &[Op]) -> Option<Vec<String>> {
         let mut texts = Vec::with_capacity(ops.len());
         for (cycle, op) in ops.iter().enumerate() {
@@ -174,7 +174,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Reports an operation for another driver than CQL.
+    /// Reports an operation that needs another driver than CQL.
     fn driver(&mut self, op: &Op) -> Option<()> {
         let Some(node) = op.param("driver") else {
             return Some(());
@@ -231,7 +231,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the recipe of each marker.
+    /// Returns the recipe of each marker of a statement.
     fn binds(
         &mut self,
         op: &Op,
@@ -254,7 +254,7 @@ impl Builder<'_> {
             }
             self.loads(op, &entry.value, &mut saved)?;
             let typ = type_of(marker, table);
-            // A value that is written into the text has the column's type.
+            // If a value is written into the text, it has the type of the column.
             let quoted_text = quoted.then_some(CqlType::Text);
             let written = typ.clone().or(quoted_text).filter(|_| is_raw);
             let key = format!("{name} {written:?}");
@@ -286,8 +286,8 @@ impl Builder<'_> {
         Some(binds)
     }
 
-    /// Reports a recipe that loads a value, if no earlier recipe of the operation has saved it.
-    /// Adds the values that this recipe saves to `saved`.
+    /// Reports a recipe that loads a value if no earlier recipe of the operation has saved this
+    /// value. Adds the values that the recipe saves to `saved`.
     fn loads(&mut self, op: &Op, node: &Node, saved: &mut Vec<String>) -> Option<()> {
         let mut uses = Recipe::uses(node.text().unwrap_or(""));
         if let Some(name) = uses.loads.iter().find(|name| !saved.contains(name)) {
@@ -305,7 +305,8 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// Returns the settings of an operation and of its line, or reports a mistake at its place.
+    /// Returns the settings of an operation, combined with those of its line. Reports a mistake at
+    /// the place of the setting.
     fn settings(&mut self, op: &Op) -> Option<Settings> {
         let mut own = Settings::default();
         for (key, set) in params::present(On::Operation, |key| op.param(key).is_some()) {
@@ -375,7 +376,8 @@ impl Builder<'_> {
                 fault.hint = fault.hint.or_else(|| without_recipe(text));
                 let mut place = node.place.clone();
                 let end = place.span.end;
-                // In quotes or on several lines, the offset in the text is only approximate.
+                // If the text is in quotes or on several lines, the offset in it is only
+                // approximate.
                 place.span.start = (place.span.start + fault.at).min(end);
                 self.out.add(&place, fault.message, fault.hint);
                 None
@@ -398,8 +400,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the hint for a plain value instead of a recipe, or for a recipe in a second pair of
-/// quotes.
+/// Returns a hint, if the text is a plain value instead of a recipe, or a recipe in a second pair
+/// of quotes.
 fn without_recipe(text: &str) -> Option<String> {
     let text = text.trim();
     let is_quoted =
@@ -427,7 +429,7 @@ fn type_of(marker: &Marker, table: Option<&Table>) -> Option<CqlType> {
     }
 }
 
-/// Returns the function that converts a number or a text to a column's type.
+/// Returns the function that converts a number or a text to the type of a column.
 fn conversion(ty: Ty, typ: &CqlType) -> Option<&'static str> {
     if !matches!(ty, Ty::Long | Ty::Int | Ty::Double | Ty::Float | Ty::Text) {
         return None;
@@ -442,7 +444,8 @@ fn conversion(ty: Ty, typ: &CqlType) -> Option<&'static str> {
     })
 }
 
-/// Returns true if values are written into the text: `raw` in nb5, unprepared statements in nb4.
+/// Returns true if values are written into the text of the statement. This applies to `raw` in nb5,
+/// and to unprepared statements in nb4.
 fn is_raw(op: &Op, set: &Settings) -> bool {
     match (op.param("type").and_then(Node::text), op.shape.as_str()) {
         (Some("raw"), _) | (_, "raw") => true,

@@ -1,5 +1,5 @@
-//! Turns cycles into operations: the position in the sequence chooses the operation, and recipes
-//! make its values.
+//! Turns cycles into operations. The position of a cycle in the sequence determines the operation,
+//! and recipes generate the values.
 
 use std::sync::Arc;
 
@@ -10,31 +10,33 @@ use workload::Stage;
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Operations of a step of a scenario.
+/// The operations of a step.
 #[derive(Debug)]
 pub(crate) struct Cycles {
     pub(crate) recipes: Vec<Recipe>,
     pub(crate) ops: Vec<CycleOp>,
-    /// Indexes of operations; never empty.
+    /// Indexes of operations, in the order of the sequence. Never empty.
     pub(crate) sequence: Vec<u16>,
-    /// Bytes of values per row, for estimates.
+    /// Number of bytes of the values of a row, for estimates.
     pub(crate) row_bytes: u64,
-    /// First cycle and number of cycles, if they are repeated.
+    /// First cycle and number of cycles, if the cycles are repeated.
     pub(crate) again: Option<(u64, u64)>,
 }
 
-/// An operation; its statement and kind have the same index.
+/// An operation. Its statement and its kind have the same index.
 #[derive(Debug)]
 pub(crate) struct CycleOp {
-    /// The recipe of each marker.
+    /// Index of the recipe of each marker.
     pub(crate) binds: Vec<usize>,
-    /// Markers of the partition key's columns, in the key's order; `None` if some are not bound.
+    /// Markers of the partition key's columns, in the order of the key. `None` if some columns are
+    /// not bound.
     pub(crate) key: Option<Vec<usize>>,
-    /// Number of statements of a batch, each with its own cycle; 1 without a batch.
+    /// Number of statements of a batch, each with its own cycle. 1 for an operation that is not a
+    /// batch.
     pub(crate) repeat: u64,
 }
 
-/// The same operations, with a range of cycles for each client.
+/// The same operations as [`Cycles`], with a range of cycles for each client.
 #[derive(Debug)]
 struct CyclesInRanges {
     cycles: Arc<Cycles>,
@@ -45,10 +47,10 @@ struct CyclesInRanges {
 #[derive(Debug)]
 struct CyclesCursor {
     source: Arc<Cycles>,
-    /// First cycle, and the ranges of the clients, if each has its own.
+    /// First cycle, and the ranges of the clients, if each client has its own range.
     ranges: Option<(u64, ClientRanges)>,
     operation: Operation,
-    /// Values of the first entry, and the start of each.
+    /// Values of the first entry, and the start of each value.
     values: Vec<u8>,
     starts: Vec<usize>,
     key: Vec<u8>,
@@ -70,7 +72,7 @@ impl OperationSource for Cycles {
         (first, count): (u64, Option<u64>),
         workers: &[u64],
     ) -> Option<Arc<dyn OperationSource>> {
-        // With repetitions, all clients walk through their ranges each time.
+        // If cycles are repeated, each client goes through its range in each repetition.
         let count = self.again.map_or(count, |(_, count)| Some(count));
         let ranges = ClientRanges::new(count?, workers);
         Some(Arc::new(CyclesInRanges {
@@ -123,7 +125,7 @@ impl CyclesCursor {
         &self.source.ops[usize::from(self.operation.statement)]
     }
 
-    /// Returns the cycle from which an entry's values come.
+    /// Returns the cycle for which the values of an entry are generated.
     fn cycle(&self, entry: usize) -> u64 {
         let repeat = self.op().repeat;
         self.operation.key.wrapping_mul(repeat).wrapping_add(entry as u64)
@@ -136,7 +138,7 @@ impl CyclesCursor {
             self.token = None;
             return;
         };
-        // Cassandra hashes a single-column key unchanged. In a composite key, each component has a
+        // Cassandra hashes a single-column key as it is. In a composite key, each component has a
         // length and an end byte.
         let part = |marker: usize| {
             let end = self.starts.get(marker + 1).copied();

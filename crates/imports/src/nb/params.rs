@@ -1,11 +1,11 @@
 //! Settings of activities and operations, apart from their statements: the settings with an effect,
 //! and notes on the others.
 //!
-//! A setting either has an effect, or a note or a mistake names it with its place. So a setting
-//! with an effect is a row with its function. A setting that is read at its use must be listed. A
-//! setting without effect is listed with the reason.
+//! A setting has an effect, or a note or a mistake names it with its place. A setting with an
+//! effect is a row of a table, with its function. A setting that other code reads directly must be
+//! in a list. A setting without effect is in a list with the reason.
 //!
-//! Long because the tables of settings are next to the code that reads them.
+//! The file is long because the tables of settings are next to the code that reads them.
 
 use core::time::Duration;
 
@@ -13,27 +13,28 @@ use super::scenario::{self, Line};
 use cql::Consistency;
 use workload::{BatchKind, Policy};
 
-/// Maximum number of retries, as for cassay's own `retries`.
+/// Maximum number of retries, as for cassay's own setting `retries`.
 const RETRIES_MAX: u64 = 100;
-/// Default number of tries if errors are retried, as in NoSQLBench.
+/// Default number of tries if errors are retried. It is the default of NoSQLBench.
 const MAXTRIES: u64 = 10;
-/// Maximum timeout, s: the client waits for no operation longer than a day.
+/// Maximum timeout, in seconds. The client waits for no operation longer than a day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;
 
-/// Place of a setting.
+/// The kind of object to which a setting belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
-    /// On a line of a scenario.
+    /// The setting is on a line of a scenario.
     Line,
-    /// On an operation, its block or its file.
+    /// The setting is on an operation, or on the operation's block or file.
     Operation,
 }
 
-/// Function that applies a setting's value; it gets the setting's name and text.
+/// Function that applies the value of a setting. The arguments after the settings are the name and
+/// the text.
 pub(crate) type Set = fn(&mut Settings, &str, &str) -> Result<(), String>;
 
-/// A setting with an effect: its names, and its function. If several names are present, the first
-/// one counts.
+/// A setting with an effect: its names, and its function. If several of its names are present, the
+/// first one counts.
 struct Row {
     line: &'static str,
     operation: &'static str,
@@ -106,20 +107,20 @@ const ROWS: [Row; 13] = [
     }),
 ];
 
-/// Settings of lines, which are read at their use.
+/// Settings of lines that other code reads directly.
 pub(super) const LINE: &str = "driver, type, tags, cycles, recycles, threads, async, cyclerate, \
     targetrate, rate, striderate, stride, seq, yaml, workload, host, hosts, port, localdc, \
     username, userfile, password, passfile, ssl, pooling, compression, \
     driver.advanced.protocol.compression";
 
-/// Settings of operations, which are read at their use or with the statement.
+/// Settings of operations that other code reads directly, or together with the statement.
 pub(super) const OPERATION: &str = "ratio, repeat, batch, type, driver, tags, params, bindings, \
     op_template";
 
-/// Names and descriptions for people. They have no effect, neither in NoSQLBench nor here.
+/// Names and descriptions for people. They have no effect in NoSQLBench or in cassay.
 const LABELS: &str = "alias, cqldriver, name, desc, description";
 
-/// Settings without effect, and the reasons.
+/// Settings without effect, each with the reason.
 const TOLD: &[(&str, &str)] = &[
     (
         "instrument, labels, container, step, hdr_digits, interval, logresultcsv, resultcsv, \
@@ -181,7 +182,7 @@ const TOLD: &[(&str, &str)] = &[
     ),
 ];
 
-/// Settings of lines that have no effect on an operation, and the reasons.
+/// Settings of lines that have no effect on an operation, each with the reason.
 const TOLD_OF_OPERATIONS: &[(&str, &str)] = &[(
     "errors, maxtries, speculative",
     "has no effect on an operation, in NoSQLBench as in cassay; set it in a line of a scenario or \
@@ -223,7 +224,7 @@ impl Row {
     }
 }
 
-/// Returns the current settings, each by the first of its names, with its function.
+/// Returns the settings that are present, each by the first of its names and with its function.
 pub(crate) fn present(
     on: On,
     is_there: impl Fn(&str) -> bool,
@@ -234,7 +235,7 @@ pub(crate) fn present(
     })
 }
 
-/// Settings of an operation, or of a line for all its operations.
+/// Settings of one operation, or settings of a line that apply to all of its operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) level: Option<Consistency>,
@@ -248,7 +249,7 @@ pub(crate) struct Settings {
     pub(crate) policy: Policy,
     errors: Option<String>,
     maxtries: Option<String>,
-    /// Notes on differences, one sentence each.
+    /// Notes on differences from NoSQLBench, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -263,7 +264,7 @@ impl Settings {
         Ok(out)
     }
 
-    /// Combines the settings of an operation with those of its line.
+    /// Combines the settings of an operation with those of its line, which have lower precedence.
     pub(crate) fn over(self, line: &Settings) -> Settings {
         Settings {
             level: self.level.or(line.level),
@@ -363,7 +364,7 @@ fn socket_timeout(text: &str, notes: &mut Vec<String>) -> Result<Option<Duration
     Ok(found)
 }
 
-/// Parses `100ms:5` or `p99:5`.
+/// Parses a speculative delay, such as `100ms:5` or `p99:5`.
 fn speculative(value: &str, notes: &mut Vec<String>) -> Result<Option<Duration>, String> {
     let (after, more) = value.split_once(':').unwrap_or((value, ""));
     if after.starts_with('p') {
@@ -385,12 +386,12 @@ fn speculative(value: &str, notes: &mut Vec<String>) -> Result<Option<Duration>,
     timeout("speculative", after).map(Some)
 }
 
-/// Verbs of `errors=`, of nb4 and nb5.
+/// Verbs that `errors=` accepts in nb4 and nb5.
 const VERBS: &str = "stop, warn, retry, histogram, count, counter, ignore, meter, timer, error, \
     expected, histo";
 
 impl Settings {
-    /// Returns the number of retries, from `errors=` and `maxtries=`.
+    /// Returns the number of retries that follows from `errors=` and `maxtries=`.
     fn retries(&mut self) -> Result<u8, String> {
         let errors = self.errors.as_deref().unwrap_or("stop");
         let notes = &mut self.notes;
@@ -451,8 +452,8 @@ impl Settings {
     }
 }
 
-/// Returns the handlers of a chain, each with its errors: `pattern:a,b` in nb5, `pattern=a` and
-/// `pattern->a` in nb4.
+/// Returns the handlers of a chain, each with the errors that it handles: `pattern:a,b` in nb5,
+/// `pattern=a` and `pattern->a` in nb4.
 fn handlers(chain: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     let (patterns, verbs) = chain.split_once(':').unwrap_or(("", chain));

@@ -2,29 +2,29 @@
 
 use super::params::{self, On};
 
-/// Settings of one line, in order.
+/// Settings of one line, in the order of the line.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Line {
     pub(crate) settings: Vec<(String, Lock, String)>,
-    /// True if NoSQLBench would start the next line at once.
+    /// True if NoSQLBench would start the next line at the same time.
     pub(crate) starts: bool,
-    /// Keys whose value comes from the command line.
+    /// Keys whose values come from the command line.
     given: Vec<String>,
 }
 
-/// Tells if the command line may change a setting.
+/// States whether the command line may change a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lock {
-    /// `=`: it may.
+    /// `=`: the command line may change the value.
     Open,
-    /// `==`: the command line's value is ignored.
+    /// `==`: the value on the command line is ignored.
     Silent,
-    /// `===`: the command line must not have a value.
+    /// `===`: a value on the command line is a mistake.
     Loud,
 }
 
 impl Line {
-    /// Parses a line. Quotes keep a word together, and are removed.
+    /// Parses a line. Quotes keep a word together, and are removed from it.
     pub(crate) fn parse(text: &str) -> Result<Line, String> {
         let mut line = Line::default();
         for word in words(text) {
@@ -45,7 +45,7 @@ impl Line {
             } else {
                 (Lock::Open, rest)
             };
-            // If a setting occurs several times, NoSQLBench keeps the last one.
+            // If a setting occurs several times, only the last one counts, as in NoSQLBench.
             line.settings.retain(|(known, ..)| known != key);
             let setting = (key.to_owned(), lock, value.to_owned());
             line.settings.push(setting);
@@ -53,7 +53,7 @@ impl Line {
         Ok(line)
     }
 
-    /// Applies the command line's settings; returns an error if one is locked.
+    /// Applies the settings of the command line. Returns an error if one of them is locked.
     pub(crate) fn set(&mut self, given: &[(String, String)]) -> Result<(), String> {
         for (key, value) in given {
             match self.settings.iter_mut().find(|(known, ..)| known == key) {
@@ -82,14 +82,15 @@ impl Line {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        // A setting that is read, but not listed, would also be reported as unused.
+        // A setting that is read but not listed would also be reported as unused.
         debug_assert!(params::acting(On::Line).any(|known| known == key), "{key}");
         let found = self.settings.iter().find(|(known, ..)| known == key);
         found.map(|(_, _, value)| value.as_str())
     }
 }
 
-/// Splits as NoSQLBench: unlike a shell, it has no escapes, and no word is empty.
+/// Splits a text into words like NoSQLBench. Unlike in a shell, there are no escapes, and no word
+/// is empty.
 fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in text.chars() {
@@ -106,7 +107,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Parses `10`, `10k`, `5M`, `1B`; also T, P and E.
+/// Parses a number such as `10`, `10k`, `5M` or `1B`. The suffixes T, P and E are also accepted.
 pub(crate) fn count(text: &str) -> Option<u64> {
     let text = text.replace('_', "");
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -129,7 +130,7 @@ pub(crate) fn count(text: &str) -> Option<u64> {
     }
 }
 
-/// Parses `a..b`, from a to below b, or `b`, from 0.
+/// Parses a range of cycles: `a..b` is from a to below b, and `b` is from 0 to below b.
 pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
     let (from, to) = match text.split_once("..") {
         Some((from, to)) => (count(from)?, count(to)?),
@@ -138,7 +139,7 @@ pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
     (from < to).then_some((from, to))
 }
 
-/// Returns the order of turns of operations with these ratios.
+/// Returns the order in which operations with these ratios take turns.
 pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
     let mut order: Vec<(u64, u16)> = Vec::new();
     let length: u64 = ratios.iter().map(|r| u64::from(*r)).sum();
@@ -147,7 +148,8 @@ pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
             let place = match name {
                 "bucket" => turn,
                 "concat" => 0,
-                // Evenly spaced: a fraction of `length` turns, in common steps.
+                // The turns of an operation are evenly spaced over `length` turns. Places are in
+                // millionths of a turn.
                 "interval" => turn * 1_000_000 * length / u64::from(*ratio),
                 _ => return None,
             };

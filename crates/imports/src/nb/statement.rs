@@ -1,4 +1,5 @@
-//! The text of a statement: its anchors, its markers, and the types that can be bound to them.
+//! The text of a statement: its anchors, its markers, and the types that can be bound to the
+//! markers.
 
 use super::virtdata::{Recipe, Ty, Val};
 use super::workload_file::Op;
@@ -6,7 +7,8 @@ use cql::tokens::TokenKind;
 use cql::value::CqlType;
 use workload::schema::{Marker, Table};
 
-/// Returns the markers of the partition key's columns, in the key's order, if all are bound.
+/// Returns the markers of the partition key's columns, in the order of the key, if all of these
+/// columns are bound.
 pub(super) fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>> {
     let bound = |column: &usize| {
         let column = Marker::Column(table.columns[*column].name.clone());
@@ -15,7 +17,8 @@ pub(super) fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>
     table.partition_key.iter().map(bound).collect()
 }
 
-/// Number of cycles whose values are examined to find the elements of a recipe's collections.
+/// Number of cycles whose values are examined to find the types of elements in a recipe's
+/// collections.
 const SAMPLES: i64 = 3;
 
 /// Returns true if the driver can bind a recipe's values to a column of a CQL type.
@@ -24,8 +27,8 @@ pub(super) fn is_bindable(recipe: &Recipe, typ: &CqlType) -> bool {
         && (0..SAMPLES).all(|cycle| are_elements_bindable(&recipe.value(cycle), typ))
 }
 
-/// Returns true if a value of a Java type can be bound; for collections only the outer type is
-/// checked.
+/// Returns true if a value of a Java type can be bound to a column. For a collection, only the
+/// outer type is checked.
 fn is_of_type(ty: Ty, typ: &CqlType) -> bool {
     match ty {
         Ty::Long => matches!(typ, CqlType::Bigint | CqlType::Counter | CqlType::Time),
@@ -68,14 +71,15 @@ fn are_elements_bindable(value: &Val, typ: &CqlType) -> bool {
     }
 }
 
-/// Returns the CQL without its last semicolon; renames an option that newer releases do not know.
+/// Returns the CQL without its last semicolon. Also renames an option that newer releases do not
+/// know.
 pub(super) fn statement_text(op: &Op) -> String {
     let text = op.cql.text().unwrap_or("").trim().trim_end_matches(';').trim_end();
     text.replace("'sstable_compression'", "'class'")
 }
 
-/// Returns the first word of a statement in lower case, after comments; empty if it cannot be
-/// parsed.
+/// Returns the first word of a statement after comments, in lower case. Empty if the statement
+/// cannot be parsed.
 pub(super) fn first_word(cql: &str) -> String {
     let first = cql::tokens::tokens(cql).ok().and_then(|all| all.into_iter().next());
     let word = first.filter(|token| token.kind == TokenKind::Word);
@@ -105,9 +109,9 @@ pub(super) fn mentions(cql: &str, table: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct MarkedStatement {
     pub(super) cql: String,
-    /// The anchors, in order.
+    /// Names of the anchors, in order.
     pub(super) names: Vec<String>,
-    /// For each anchor, true if it was in quotes, which were removed.
+    /// For each anchor, true if it was in quotes. The quotes are removed.
     pub(super) quoted: Vec<bool>,
     /// For each anchor, the offset of its marker in `cql`.
     pub(super) places: Vec<usize>,
@@ -136,7 +140,7 @@ pub(super) fn anchors(cql: &str) -> MarkedStatement {
     out
 }
 
-/// Returns a statement with a value instead of each anchor; `None` if an anchor has no value.
+/// Returns a statement with a value instead of each anchor. `None` if an anchor has no value.
 pub(super) fn rendered(cql: &str, value: &mut dyn FnMut(&str) -> Option<String>) -> Option<String> {
     let (mut out, mut rest) = (String::new(), cql);
     while let Some((before, name, after)) = next_anchor(rest) {
@@ -157,15 +161,15 @@ fn begins_name(text: &str) -> bool {
 }
 
 /// Returns true if a text in braces is the name of a binding. Files that NoSQLBench generates from
-/// a schema name bindings after CQL types: `list<text>`, `map<int,text>`. A comma outside `<`
-/// belongs to a literal.
+/// a schema name bindings after CQL types: `list<text>`, `map<int,text>`. If the text has a comma
+/// outside `<` and `>`, it is a literal.
 pub(super) fn is_name_in_braces(text: &str) -> bool {
     let is_part = |c: char| is_part_of_name(c) || "<>,".contains(c);
     let comma_is_of_type = text.find(',').is_none_or(|comma| text[..comma].contains('<'));
     begins_name(text) && text.chars().all(is_part) && comma_is_of_type
 }
 
-/// Returns the first anchor, and the text before and after it.
+/// Returns the first anchor, with the text before it and the text after it.
 fn next_anchor(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(found) = text[from..].find(['{', '?']) {

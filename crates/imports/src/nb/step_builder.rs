@@ -20,7 +20,7 @@ use workload::schema::{self, DefinedObject, Table};
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Node, Place};
 
-/// Maximum number of kinds that results distinguish.
+/// Maximum number of kinds of operations that results distinguish.
 const KINDS_MAX: usize = 64;
 
 /// Drivers whose operations are CQL.
@@ -32,12 +32,12 @@ pub(super) struct Builder<'a> {
     pub(super) ops: Vec<Op>,
     pub(super) env: Env<'a>,
     pub(super) tables: Vec<Table>,
-    /// Settings of the current line for all its operations.
+    /// Settings of the current line, which apply to all of its operations.
     pub(super) defaults: Settings,
     pub(super) file: &'a File,
     keyspace: String,
     notes: Vec<String>,
-    /// Notes on places in the file, with their lines.
+    /// Notes on places in the file, each with its line numbers.
     lined: BTreeMap<String, BTreeSet<usize>>,
     connection: Connection,
     name: String,
@@ -82,8 +82,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the step of a line. `None` if the line only changes the schema, which is added to
-    /// `before`, or has a mistake.
+    /// Returns the step of a line. `None` if the line has a mistake or only changes the schema.
+    /// Schema changes are added to `before`.
     pub(super) fn step(
         &mut self,
         name: &str,
@@ -113,8 +113,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns a separate step for schema changes, if no following step can make them before it
-    /// starts.
+    /// Returns a separate step for schema changes. It is used if no following step can make the
+    /// changes before it starts.
     pub(super) fn schema_step(
         &mut self,
         name: &str,
@@ -166,7 +166,8 @@ impl<'a> Builder<'a> {
             before: Vec::new(),
             first_operation: 0,
             limit: StepLimit::Operations(count as u64),
-            // The order is important, because a table needs its keyspace.
+            // Only one statement is in flight, because the order is important: a table needs its
+            // keyspace.
             offer: Offer::Threads(1),
             warmup_operations: 0,
             truncate: Vec::new(),
@@ -174,7 +175,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns the operations that a line chooses, after reading its settings.
+    /// Reads the settings of a line, and returns the operations that the line selects.
     fn chosen(&mut self, node: &Node, line: &Line) -> Option<Vec<Op>> {
         self.own_file(node, line)?;
         self.connect(node, line);
@@ -190,7 +191,8 @@ impl<'a> Builder<'a> {
         if !ops.is_empty() {
             return Some(ops);
         }
-        // Some shipped files have renamed their blocks, but not the tags that name them.
+        // Some files that ship with NoSQLBench have renamed blocks, but still use the old names in
+        // tags.
         let ops = self.tagged(node, &tags.replace('-', "[-_]"))?;
         if ops.is_empty() {
             let message = format!("no operation has the tags {tags}");
@@ -202,7 +204,7 @@ impl<'a> Builder<'a> {
         Some(ops)
     }
 
-    /// Reports a line that names operations that only another file has.
+    /// Reports a line that names operations of another file.
     fn own_file(&mut self, node: &Node, line: &Line) -> Option<()> {
         fn stem(path: &str) -> Option<&OsStr> {
             Path::new(path).file_stem()
@@ -225,7 +227,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the operations with these tags.
+    /// Returns the operations that a tag filter selects.
     fn tagged(&mut self, node: &Node, tags: &str) -> Option<Vec<Op>> {
         match Filter::parse(tags) {
             Ok(filter) => {
@@ -286,7 +288,7 @@ impl<'a> Builder<'a> {
         None
     }
 
-    /// Records a note on a setting without effect, with file and line.
+    /// Records a note on a setting without effect, with the file and the line of the setting.
     pub(super) fn note_at(&mut self, place: &Place, note: &str) {
         let text = &self.file.source.text;
         let (line, _) = yaml::line_and_column(text, place.span.start);
@@ -332,7 +334,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns kinds, statements and source of operations.
+    /// Returns the kinds, the statements and the source of operations.
     fn parts(
         &mut self,
         node: &Node,
@@ -351,13 +353,13 @@ impl<'a> Builder<'a> {
             let (ratio, before) = (self.number(op, "ratio", 1)? as u32, self.out.list.len());
             let operation = self.operation(made.len(), op, &mut known, &mut recipes);
             if operation.is_none() && ratio == 0 {
-                // The operation never runs, so its mistakes have no effect.
+                // An operation with ratio 0 never runs, so its mistakes have no effect.
                 self.out.list.truncate(before);
                 continue;
             }
             let operation = operation?;
             ratios.push(ratio);
-            // Histogram logs allow no commas and no spaces in names.
+            // In histogram logs, names must not contain commas or spaces, so these are replaced.
             let name = op.name.replace(|c: char| c == ',' || c.is_whitespace(), "-");
             let mut kind = Kind::new(name, !operation.statement.returns_rows);
             let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);
@@ -443,7 +445,7 @@ impl<'a> Builder<'a> {
             None | Some("NONE") => {}
             Some("LZ4") => self.connection.compression = Some(cql::Compression::Lz4),
             Some("SNAPPY") => self.connection.compression = Some(cql::Compression::Snappy),
-            // Another workload file has a template parameter with this name for the table's
+            // In another workload file, a template parameter with this name sets the table's
             // compressor.
             Some(name) if name.ends_with("COMPRESSOR") => {}
             Some(other) => {
@@ -459,13 +461,13 @@ impl<'a> Builder<'a> {
         let tls = line.get("ssl").filter(|ssl| *ssl != "false");
         self.connection.tls = self.connection.tls.or(tls.map(|_| true));
         self.connection.username = self.user(node, line);
-        // The file is read when the client connects, because files that an import reads are kept
-        // with the results.
+        // The client reads this file when it connects. An import must not read it, because files
+        // that an import reads are kept with the results.
         self.connection.password_file = line.get("passfile").map(str::to_owned);
         self.connection.password = line.get("password").map(Secret::new);
     }
 
-    /// Parses `4:10:2000,…`: the first number is the number of connections to each local node.
+    /// Parses `4:10:2000,…`. The first number is the number of connections to each local node.
     fn pooling(&mut self, node: &Node, pooling: &str) {
         let core = pooling.split([':', ',']).next().unwrap_or("");
         match core.parse().ok().filter(|n| *n > 0) {
@@ -484,7 +486,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the user name from the line, or from the file that it names.
+    /// Returns the user name that the line states, or that is in the file that the line names.
     fn user(&mut self, node: &Node, line: &Line) -> Option<String> {
         let Some(file) = line.get("userfile") else {
             return line.get("username").map(str::to_owned);

@@ -1,5 +1,6 @@
 //! Selects the operations of a scenario line: `phase:main,type:read`, `block:main.*`,
-//! `any(block:a,block:b)`. A value is a regular expression for the whole tag.
+//! `any(block:a,block:b)`. A value is a regular expression that must match the whole value of the
+//! tag.
 
 use regex_lite::Regex;
 
@@ -7,11 +8,11 @@ use regex_lite::Regex;
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     conjugate: Conjugate,
-    /// Tag, and pattern of its value; `None` if any value matches.
+    /// Tag, and the pattern of its value. The pattern is `None` if any value matches.
     conditions: Vec<(String, Option<Regex>)>,
 }
 
-/// Number of conditions that must hold.
+/// Number of conditions that must be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Conjugate {
     All,
@@ -20,7 +21,7 @@ enum Conjugate {
 }
 
 impl Filter {
-    /// Parses a filter; the empty one selects all operations.
+    /// Parses a filter. The empty filter selects all operations.
     pub(crate) fn parse(text: &str) -> Result<Filter, String> {
         let (conjugate, text) = conjugate(text.trim());
         let mut conditions = Vec::new();
@@ -46,14 +47,14 @@ impl Filter {
         })
     }
 
-    /// Returns true if operations with these tags are selected. A tag on several levels of the file
-    /// has several values.
+    /// Returns true if the filter selects operations with these tags. A tag on several levels of
+    /// the file has several values.
     pub(crate) fn matches(&self, tags: &[(String, String)]) -> bool {
         let is = |key: &str, whole: &Option<Regex>| {
             let mut values = tags.iter().filter(|(tag, _)| tag == key);
             values.any(|(_, value)| whole.as_ref().is_none_or(|whole| whole.is_match(value)))
         };
-        // Some files have `blocks:` for `block:`.
+        // Some files write `blocks:` instead of `block:`.
         let holds = |(key, whole): &&(String, Option<Regex>)| {
             is(key, whole) || key.strip_suffix('s').is_some_and(|key| is(key, whole))
         };

@@ -1,13 +1,14 @@
 //! Replaces template parameters in the text of a workload file: `<<name:default>>`,
-//! `${name:default}` and `TEMPLATE(name,default)`, nested or not, before the YAML is parsed.
+//! `${name:default}` and `TEMPLATE(name,default)`. Parameters may be nested. They are replaced
+//! before the YAML is parsed.
 
 use std::collections::BTreeSet;
 
-/// Maximum nesting of parameters: more means that a parameter contains itself.
+/// Maximum nesting of parameters. A deeper nesting means that a parameter contains itself.
 const ROUNDS_MAX: usize = 16;
 
-/// Replaces all parameters by the text from `value`, or else by their default. Line numbers do not
-/// change. Also returns the names of all parameters.
+/// Replaces each parameter by the text from `value`, or else by the parameter's default. Line
+/// numbers do not change. Also returns the names of all parameters.
 pub(crate) fn expand(
     text: &str,
     value: &dyn Fn(&str) -> Option<String>,
@@ -23,10 +24,10 @@ pub(crate) fn expand(
     (text, names)
 }
 
-/// Opening texts of a parameter.
+/// Texts with which a parameter begins.
 const OPENINGS: [&str; 3] = ["TEMPLATE(", "<<", "${"];
 
-/// Replaces the innermost parameters; also returns true if there were any.
+/// Replaces the innermost parameters. Also returns true if the text had any.
 fn round(
     text: &str,
     value: &dyn Fn(&str) -> Option<String>,
@@ -70,7 +71,7 @@ fn round(
     (out, found)
 }
 
-/// Returns the text before the closing parenthesis, and after it.
+/// Returns the text before the closing parenthesis, and the text after it.
 fn parenthesis(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
@@ -85,7 +86,8 @@ fn parenthesis(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Does the same as [`parenthesis`], up to `end`. YAML's merge key `<<:` is not a parameter.
+/// Does the same as [`parenthesis`] for the closing text `end`. YAML's merge key `<<:` is not a
+/// parameter.
 fn enclosed<'a>(text: &'a str, end: &str) -> Option<(&'a str, &'a str)> {
     let inner = &text[..text.find(end)?];
     let named = inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

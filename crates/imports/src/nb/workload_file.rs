@@ -1,31 +1,34 @@
-//! Reads a workload file's blocks and operations, in all forms of nb4 and nb5, into one form.
+//! Reads the blocks and operations of a workload file, in all forms of nb4 and nb5, and converts
+//! them to one form.
 
 use super::inline;
 use super::params::{self, On};
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
-/// An operation with the settings of its block and the file.
+/// An operation, with the settings of its block and of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Op {
     pub(crate) name: String,
     pub(crate) tags: Vec<(String, String)>,
-    /// Inner levels come first.
+    /// Parameters. Those of inner levels come first.
     pub(crate) params: Vec<Entry>,
-    /// Inner levels come first.
+    /// Bindings. Those of inner levels come first.
     pub(crate) bindings: Vec<Entry>,
     pub(crate) cql: Node,
-    /// The key of its text, such as `raw`; empty if there is only the text.
+    /// The key of the statement's text, such as `raw`. Empty if the operation has only the text.
     pub(crate) shape: String,
-    /// Statements of a batch.
+    /// The statements of a batch.
     pub(crate) repeat: Option<Node>,
-    /// Settings of a batch's statements. They have no effect: only the settings of the batch do.
+    /// Settings of a batch's statements. Only the settings of the batch itself have an effect, so
+    /// these settings have no effect.
     pub(crate) inner: Vec<Entry>,
-    /// Reason why it cannot run. It is a mistake only in a run that chooses this operation.
+    /// Reason why the operation cannot run. It is a mistake only in a run that selects this
+    /// operation.
     pub(crate) unreadable: Option<(Place, String)>,
 }
 
 impl Op {
-    /// Creates an operation from a text.
+    /// Creates an operation whose only content is a text.
     pub(super) fn from_text(name: &str, node: &Node) -> Op {
         Op {
             name: name.to_owned(),
@@ -93,7 +96,7 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
     ops
 }
 
-/// Reports bindings that are not a map. NoSQLBench ends at them.
+/// Reports bindings that are not a map. NoSQLBench stops with an error at such bindings.
 fn check_bindings(node: &Node, out: &mut Diagnostics) {
     if let Raw::List(items) = &node.raw {
         items.iter().for_each(|item| check_bindings(item, out));
@@ -178,7 +181,7 @@ fn listed(number: usize, item: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     }
 }
 
-/// Returns the level of a statement whose parameters are next to its text.
+/// Returns the level of a statement whose parameters are in the same map as its text.
 fn statement_level(item: &Node, level: &BlockLevel) -> BlockLevel {
     let mut level = level.within(item);
     let aside = ["tags", "params", "bindings", "name"];
@@ -208,7 +211,7 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
             .find_map(|shape| body.entry(shape))
             .filter(|e| e.value.text().is_some());
         let Some(text) = text else {
-            // Parameters may be in the place of operations: `verify-fields: …`.
+            // A parameter such as `verify-fields: …` may be where an operation is expected.
             let message = format!(
                 "operation {name} has none of the keys {}",
                 SHAPES.join(", ")
@@ -243,9 +246,9 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
 }
 
 impl Op {
-    /// Returns a parameter of the operation, its block or the file.
+    /// Returns a parameter of the operation, or else of its block or the file.
     pub(crate) fn param(&self, key: &str) -> Option<&Node> {
-        // A parameter that is read, but not listed, would also be reported as unused.
+        // A parameter that is read but not listed would also be reported as unused.
         debug_assert!(
             params::acting(On::Operation).any(|known| known == key),
             "{key}"

@@ -1,10 +1,10 @@
-//! Connection settings of a command line, and the files that it names for them.
+//! Connection settings of a command line, and the files that the command line names for them.
 
 use super::options::Connect;
 use crate::import::{Connection, ReadFile, Secret};
 use yaml::{Diagnostics, Place};
 
-/// Maximum number of nodes: a longer list is not a list of nodes.
+/// Maximum number of nodes in a file. A longer file is not a list of nodes.
 const NODES_MAX: usize = 10_000;
 
 pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics) -> Connection {
@@ -16,7 +16,7 @@ pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics)
     if let Some((file, place)) = &connect.credentials_file {
         match read(file) {
             Ok(text) => {
-                // Separate options take precedence, as in the tool.
+                // As in the tool, separate options take precedence over the file.
                 username = username.or_else(|| property(&text, "cql.username"));
                 let from_file = property(&text, "cql.password").map(Secret::new);
                 password = password.or(from_file);
@@ -40,7 +40,7 @@ pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics)
     }
 }
 
-/// Returns the nodes in a file, one per line.
+/// Returns the nodes that a file lists, one per line.
 fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<String> {
     let text = match read(file) {
         Ok(text) => text,
@@ -69,7 +69,7 @@ fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<
     nodes
 }
 
-/// Returns a value of a properties file.
+/// Returns the value of a key in a properties file.
 fn property(text: &str, key: &str) -> Option<String> {
     let lines = text.lines().map(str::trim);
     let mut pairs = lines

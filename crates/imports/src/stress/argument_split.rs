@@ -1,37 +1,37 @@
-//! Splits a command line into words as cassandra-stress does: joined with spaces, without spaces
-//! around `,` `=` `(` `)`, and split again.
+//! Splits a command line into words as cassandra-stress does. The words are joined with spaces,
+//! spaces around `,` `=` `(` `)` are removed, and the result is split again.
 //!
 //! Every character of a word has its place in the joined line, so that mistakes can be shown at
-//! this place. The line that is kept for display contains masked secrets.
+//! this place. In the line that is shown to users, secrets are masked.
 
 use std::fmt;
 use std::ops::Range;
 
 use yaml::{Diagnostics, Place, SourceText};
 
-/// Name of the source of mistakes on the command line.
+/// Name by which messages refer to the command line as the source of mistakes.
 pub(crate) const NAME: &str = "command line";
 
-/// A word and its place.
+/// A word and its place in the line.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: String,
-    /// For each byte of the text, its position in the line. The last entry is the position after
-    /// the text.
+    /// Position in the line of each byte of the text. The last entry is the position after the
+    /// text.
     offsets: Vec<usize>,
 }
 
-/// A command line.
+/// A command line, split into words.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The words joined with spaces, with secrets masked.
+    /// The words, joined with spaces. Secrets are masked.
     pub(crate) shown: String,
     pub(crate) words: Vec<Word>,
 }
 
 impl fmt::Debug for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The text may be a password.
+        // The text is omitted, because it may be a password.
         write!(f, "(word at {:?})", self.span(0..self.text.len()))
     }
 }
@@ -48,7 +48,7 @@ impl Word {
         self.part(0..self.text.len())
     }
 
-    /// Returns the place of a range of its bytes.
+    /// Returns the place of a range of the word's bytes.
     pub(crate) fn part(&self, bytes: Range<usize>) -> Place {
         Place {
             source: 0,
@@ -67,7 +67,7 @@ impl Word {
         }
     }
 
-    /// Returns the name of the parameter: the text before its value, or the whole word.
+    /// Returns the name of the parameter. This is the text before its value, or the whole word.
     pub(crate) fn key(&self) -> &str {
         let end = self.text.find(['=', '(', '<', '>']);
         &self.text[..end.unwrap_or(self.text.len())]
@@ -108,8 +108,8 @@ impl Line {
     }
 }
 
-/// Returns the positions of a secret's value in the line; empty if the word has none. Misspelt
-/// names also count as secrets if they are similar to `password`.
+/// Returns the positions of a secret's value in the line. Empty if the word has no secret. Misspelt
+/// names that are similar to `password` also count as names of secrets.
 fn secret_bytes(word: &Word) -> Vec<usize> {
     let key = word.key().to_ascii_lowercase();
     let secret = ["pass", "pwd", "secret", "word"].iter().any(|part| key.contains(part));

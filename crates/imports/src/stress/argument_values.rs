@@ -1,23 +1,24 @@
 //! Parses the values of parameters: counts, times, ranges, distributions, consistency levels.
 //!
-//! Every function describes a mistake in a text that follows `name: `. The caller adds the name and
-//! the place.
+//! Each function describes a mistake by a text that can follow `name: `. The caller adds the name
+//! and the place.
 
 use core::time::Duration;
 
 use cql::Consistency;
 
-/// A distribution as written: `[~]NAME(arguments)`, checked but not yet built.
+/// A distribution as written on the command line: `[~]NAME(arguments)`. The text is checked, but
+/// the distribution is not built yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenDistribution {
-    /// Text without spaces.
+    /// Text of the distribution without spaces.
     pub text: String,
-    /// Place in the command line; empty for a default.
+    /// Place on the command line. Empty for a default.
     pub(crate) place: yaml::Place,
 }
 
 impl WrittenDistribution {
-    /// Creates a distribution from a default.
+    /// Creates a distribution from the text of a default.
     pub(crate) fn default_of(text: impl Into<String>) -> WrittenDistribution {
         WrittenDistribution {
             text: text.into(),
@@ -63,7 +64,7 @@ pub(crate) fn number(text: &str, limits: (u64, u64)) -> Result<u64, String> {
     inside.ok_or_else(|| format!("`{text}` is not between {least} and {most}"))
 }
 
-/// Parses `10s`, `5m`, `1h`.
+/// Parses a duration such as `10s`, `5m` or `1h`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is not a time; write a number and s, m or h, such as 5m");
     let (at, unit) = text.char_indices().next_back().ok_or_else(wrong)?;
@@ -79,13 +80,14 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
     number
         .checked_mul(seconds)
-        // Ten years: a longer time is a mistake.
+        // The limit is ten years. A longer time is a mistake.
         .filter(|seconds| *seconds <= 315_360_000)
         .map(Duration::from_secs)
         .ok_or_else(|| format!("`{text}` is longer than ten years, the maximum"))
 }
 
-/// Parses the time between two lines: `1s`, `500ms`, `2`; a number alone is in seconds.
+/// Parses the time between two lines of output: `1s`, `500ms`, `2`. A number without a unit is in
+/// seconds.
 pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let lower = text.to_ascii_lowercase();
     let (digits, milliseconds) = match lower.strip_suffix("ms") {
@@ -97,23 +99,24 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is not a time; write 1s or 500ms"))?;
     match time {
         0 => Err("the time between two lines must be greater than zero".to_owned()),
-        // At most an hour, because intervals are kept separately in memory until they are written.
+        // The maximum is an hour, because intervals are kept separately in memory until they are
+        // written.
         1..=3_600_000 => Ok(Duration::from_millis(time)),
         _ => Err(format!("`{text}` is longer than an hour, the maximum")),
     }
 }
 
-/// Parses `5000/s`.
+/// Parses a rate such as `5000/s`.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let digits = text
         .strip_suffix("/s")
         .or_else(|| text.strip_suffix("/S"))
         .ok_or_else(|| format!("`{text}` is not a rate; write it as 5000/s"))?;
-    // The limit is more than a client could send, or than a clock in ns could distinguish.
+    // No client could send more, and no clock in ns could distinguish more.
     number(digits, (0, 1_000_000_000))
 }
 
-/// Parses a fraction such as `0.02`; it must be below 1, as in the tool.
+/// Parses a fraction such as `0.02`. As in the tool, it must be below 1.
 pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     let digits = text.strip_prefix("0.").filter(|d| count_digits(d).is_some());
     match digits.and_then(|_| text.parse::<f64>().ok()) {
@@ -125,7 +128,7 @@ pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses a range such as `1..10` or `1..1M`; the first end is at most the second.
+/// Parses a range such as `1..10` or `1..1M`. The first end must not be greater than the second.
 pub(crate) fn range(text: &str) -> Result<(i64, i64), String> {
     let wrong = || {
         format!("`{text}` is not a range; write the first and the last number, as in 1..1000000")
@@ -142,11 +145,11 @@ pub(crate) fn range(text: &str) -> Result<(i64, i64), String> {
     Ok((first, last))
 }
 
-/// Parses the range of seeds.
+/// Parses a range of seeds.
 pub(crate) fn seeds(text: &str) -> Result<(u64, u64), String> {
     let (first, last) = range(text)?;
     match u64::try_from(first) {
-        // A single seed is a sequence without a step, as in a distribution `seq`.
+        // A single seed is a sequence with only one value, as in a distribution `seq`.
         Ok(first) => Ok((first, last as u64)),
         Err(_) => Err(format!("`{text}` begins below 0; seeds are 0 and above")),
     }
@@ -159,7 +162,7 @@ pub(crate) fn largest(text: &str) -> i64 {
     signed(first).or_else(|_| range(first).map(|(_, last)| last)).unwrap_or(0)
 }
 
-/// Parses names of columns, separated by commas, and sorts them in byte order.
+/// Parses names of columns that are separated by commas. Sorts them in byte order.
 pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     let mut names: Vec<String> = text.split(',').map(str::to_owned).collect();
     names.sort_unstable();
@@ -189,7 +192,7 @@ pub(crate) fn serial_consistency(text: &str) -> Result<Consistency, String> {
     }
 }
 
-/// Checks `[~]NAME(arguments)`.
+/// Checks a distribution of the form `[~]NAME(arguments)`.
 pub(crate) fn distribution(text: &str) -> Result<(), String> {
     let wrong =
         || format!("`{text}` is not a distribution; write for example uniform(1..10) or fixed(34)");
@@ -231,7 +234,7 @@ pub(crate) fn distribution(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks `DISTRIBUTION/divisor`.
+/// Checks a ratio of the form `DISTRIBUTION/divisor`.
 pub(crate) fn ratio_distribution(text: &str) -> Result<(), String> {
     let wrong = || format!("`{text}` is not a ratio; write for example fixed(1)/2");
     let (over, divisor) = text.rsplit_once('/').ok_or_else(wrong)?;

@@ -1,9 +1,10 @@
-//! Generates the values of one column, bit for bit those of cassandra-stress if it supports the
-//! type.
+//! Generates the values of one column. If cassandra-stress supports the type, the values equal
+//! those of cassandra-stress bit for bit.
 //!
 //! Maps, tuples, user-defined types, vectors, durations and nested collections are additions of
-//! cassay: cassandra-stress refuses them. It also draws the sizes of collections from an unseeded
-//! generator, so its own second run writes other rows. Here, they follow from the seed.
+//! cassay, because cassandra-stress refuses them. cassandra-stress also draws the sizes of
+//! collections from an unseeded generator, so its second run writes other rows. Here, the sizes
+//! follow from the seed.
 
 pub(crate) mod bytes;
 mod elements;
@@ -20,26 +21,28 @@ use workload::java::Faster;
 
 /// Default range of values in cassandra-stress.
 const IDENTITIES: (i64, i64) = (1, 100_000_000_000);
-/// Default range of dates: the first fifty years from 1970, ms.
+/// Default range of dates in ms: the first fifty years from 1970.
 const DATES: (i64, i64) = (1, 50 * 365 * 24 * 3600 * 1000);
 const SIZES: (i64, i64) = (4, 8);
-/// Minimum size at which the number of random texts and blobs reaches that of identities, bytes.
+/// Size in bytes from which random texts and blobs have as many different values as there are
+/// identities.
 const DISTINCT_BYTES: i64 = 8;
-/// Maximum number of composite values that are skipped one by one: each takes about 1 µs.
+/// Maximum number of composite values that are skipped one by one. Skipping a value takes about 1
+/// µs.
 const WALKED_MAX: i64 = 50_000;
 
-/// A profile's settings of a column.
+/// The settings of a profile for a column.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spec {
     /// Sizes of texts, blobs and collections.
     pub(crate) size: Option<Dist>,
-    /// Identities: the possible values, and their frequencies.
+    /// Distribution of identities. It determines the possible values and their frequencies.
     pub(crate) population: Option<Dist>,
-    /// Number of values of a clustering column under one parent.
+    /// Number of values of a clustering column under one value of the column above it.
     pub(crate) cluster: Option<Dist>,
 }
 
-/// Way in which a value is folded into the seed of dependent values.
+/// The way in which a value is folded into the seed of dependent values.
 #[derive(Clone, Copy, Debug)]
 enum Fold {
     Bytes,
@@ -50,11 +53,11 @@ enum Fold {
 enum ValueType {
     Text,
     Blob,
-    /// The key of the predefined tables: a blob of characters.
+    /// The key of the predefined tables, which is a blob of characters.
     HexBlob,
-    /// A whole number of this many bytes.
+    /// A whole number with this many bytes.
     Integer(usize),
-    /// Days since 1970, stored with an offset of 2³¹.
+    /// A date in days since 1970, stored with an offset of 2³¹.
     Date,
     Varint,
     Decimal,
@@ -69,7 +72,7 @@ enum ValueType {
     List(Box<Column>),
     Set(Box<Column>),
     Map(Box<Column>, Box<Column>),
-    /// A tuple, or the fields of a user-defined type.
+    /// A tuple, or a user-defined type. The columns are its fields.
     Tuple(Vec<Column>),
     Vector(Box<Column>, u32, bool),
 }
@@ -86,7 +89,7 @@ pub(crate) struct Column {
     fold: Option<i64>,
 }
 
-/// Returns the salt of a column: the low half of Cassandra's hash of a text.
+/// Returns the salt of a column, which is the low half of Cassandra's hash of a text.
 fn salt(text: &str) -> i64 {
     hash3_x64_128(text.as_bytes(), 0).0
 }
@@ -114,7 +117,7 @@ impl Column {
         key
     }
 
-    /// Creates a counter of the predefined tables: its increments.
+    /// Creates a counter column of the predefined tables. Its values are increments.
     pub(crate) fn predefined_counter(name: &str, increments: Dist) -> Column {
         let spec = Spec {
             population: Some(increments),
@@ -172,7 +175,7 @@ impl Column {
         }
     }
 
-    /// Appends the next value's bytes, without a length.
+    /// Appends the bytes of the next value, without a length.
     pub(crate) fn append(&mut self, out: &mut Vec<u8>) {
         let start = out.len();
         self.fold = match self.write(out) {
@@ -192,18 +195,19 @@ impl Column {
             | ValueType::Tuple(_)
             | ValueType::Vector(..) => {
                 let mut value = Vec::new();
-                // As many values as a walk may take. Beyond this, other values are equally good.
+                // Walks as many values as the limit permits. Beyond the limit, other values are
+                // equally good.
                 for _ in 0..count % WALKED_MAX {
                     value.clear();
                     self.append(&mut value);
                 }
             }
-            // Each value takes one identity.
+            // Each value of any other type takes one identity.
             _ => self.identity.skip(count),
         }
     }
 
-    /// Returns the approximate number of distinct values; 0 if it is unknown.
+    /// Returns the approximate number of distinct values. 0 if the number is unknown.
     pub(crate) fn distinct(&self) -> f64 {
         let identities = (self.identity.max() - self.identity.min()) as f64 + 1.0;
         let most = match &self.kind {
@@ -220,12 +224,14 @@ impl Column {
         identities.min(most)
     }
 
-    /// Returns the seed for values that depend on the last appended value, whose bytes are `value`.
+    /// Returns the seed for values that depend on the last appended value. `value` contains the
+    /// bytes of that value.
     pub(crate) fn fold(&self, value: &[u8], seed: i64) -> i64 {
         fold(self.fold, value, seed)
     }
 
-    /// Returns the number that folds the last appended value; `None` if its bytes do.
+    /// Returns the number that is folded for the last appended value. `None` if the bytes of the
+    /// value are folded.
     pub(crate) fn folded(&self) -> Option<i64> {
         self.fold
     }
@@ -286,7 +292,7 @@ impl Column {
         }
     }
 
-    /// Writes a value of a numeric type.
+    /// Writes a value of a numeric type. Returns how the value is folded.
     fn number(&mut self, out: &mut Vec<u8>) -> Fold {
         match &self.kind {
             ValueType::Integer(bytes) => {
@@ -370,7 +376,7 @@ impl Column {
         }
     }
 
-    /// Returns the generator and the size of a text or blob.
+    /// Returns the random generator and the size for a text or blob.
     fn sized(&mut self) -> (Faster, usize) {
         let identity = self.identity.next();
         self.size.set_seed(identity);
@@ -378,7 +384,8 @@ impl Column {
         (Faster::new(!identity as u64), size)
     }
 
-    /// Appends the nibbles of further identities, lowest first, as characters: 0 to 9, then K to P.
+    /// Appends the nibbles of further identities as characters, lowest nibble first: 0 to 9, then K
+    /// to P.
     fn hexadecimal(&mut self, size: usize, out: &mut Vec<u8>) {
         let end = out.len() + size;
         while out.len() < end {
@@ -431,8 +438,8 @@ fn kind(name: &str, typ: &CqlType, salt: i64, spec: Spec) -> ValueType {
     }
 }
 
-/// Returns the seed for values that depend on a value: 31·seed plus the value's number, or folded
-/// byte by byte.
+/// Returns the seed for values that depend on a value. It is 31·seed plus the value's number.
+/// Without a number, the value is folded byte by byte.
 pub(crate) fn fold(number: Option<i64>, value: &[u8], seed: i64) -> i64 {
     match number {
         Some(number) => seed.wrapping_mul(31).wrapping_add(number),
@@ -458,7 +465,8 @@ fn append_cell(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// Appends up to `size` bytes, eight from each random number, each mapped by `change`.
+/// Appends up to `size` bytes. Each random number provides eight bytes, and `change` maps each of
+/// them.
 fn while_filling(out: &mut Vec<u8>, size: usize, random: &mut Faster, change: impl Fn(u8) -> u8) {
     let end = out.len() + size;
     while out.len() < end {

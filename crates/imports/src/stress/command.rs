@@ -1,7 +1,7 @@
 //! Parses and checks a command line of cassandra-stress: the command, its target, its length.
 //!
-//! The parser reads only the words. It reports every mistake at its column. Absent options have the
-//! tool's defaults. It supports both spellings, that of 3.11 and that of trunk.
+//! The parser reads only the words, and reports every mistake at its column. Absent options have
+//! the tool's defaults. The parser supports both spellings, that of 3.11 and that of trunk.
 
 use core::time::Duration;
 
@@ -14,7 +14,7 @@ use super::options::{self, Options};
 use super::params::{KnownParam, Pair, Params, new};
 use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
 
-/// A command line.
+/// A parsed command line.
 #[derive(Clone, Debug)]
 pub struct Command {
     pub(crate) line: Line,
@@ -25,63 +25,63 @@ pub struct Command {
 /// Task of a command line.
 #[derive(Clone, Debug)]
 pub enum Task {
-    /// Operations on a cluster.
+    /// Runs operations on a cluster.
     Run(Box<Run>),
-    /// An explanation of a command, of an option, or of all.
+    /// Prints an explanation of a command, of an option, or of all of them.
     Help(Option<String>),
-    /// The shape of a distribution.
+    /// Prints the shape of a distribution.
     Print(WrittenDistribution),
-    /// The version.
+    /// Prints the version of the tool.
     Version,
 }
 
-/// Operations on a cluster.
+/// A run of operations on a cluster.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Kind of the operations.
     pub verb: Verb,
-    /// Number of operations, or duration.
+    /// Limit of the run: a number of operations, a duration, or a small uncertainty.
     pub limit: Limit,
     /// True if operations run before the measured operations.
     pub warmup: bool,
     /// Time at which the tables are truncated.
     pub truncate: Truncate,
-    /// Consistency level, unless a profile has its own.
+    /// Consistency level, unless a profile states another one.
     pub consistency: Consistency,
     /// True if the command line states the level.
     pub consistency_written: bool,
     /// Serial consistency of conditional statements.
     pub serial_consistency: Option<Consistency>,
-    /// Bytes of a key of the predefined tables.
+    /// Size of a key of the predefined tables, in bytes.
     pub key_bytes: u64,
     /// Amount that a counter update adds to each column.
     pub add: WrittenDistribution,
     /// Number of consecutive operations of one kind in `mixed` and `user`.
     pub clustering: WrittenDistribution,
-    /// Options, in the tool's order.
+    /// Options of the run, in the tool's order.
     pub options: Options,
     /// Notes on words without effect, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 
-/// A command.
+/// A command that runs operations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verb {
-    /// Reads of the predefined table.
+    /// Reads the predefined table.
     Read,
-    /// Writes of the predefined table.
+    /// Writes to the predefined table.
     Write,
-    /// Several of the predefined operations.
+    /// Several kinds of operations on the predefined tables, with their shares.
     Mixed(Vec<Weight>),
-    /// Updates of the predefined counters.
+    /// Updates the predefined counters.
     CounterWrite,
-    /// Reads of the predefined counters.
+    /// Reads the predefined counters.
     CounterRead,
-    /// Operations of profiles.
+    /// Runs the operations of user profiles.
     User {
         /// Paths of the profiles.
         profiles: Vec<String>,
-        /// The operations, `name` or `spec.name`.
+        /// The operations, as `name` or `spec.name`, with their shares.
         ops: Vec<Weight>,
     },
 }
@@ -99,12 +99,13 @@ impl Verb {
         }
     }
 
-    /// Returns true if the command only writes rows, in sequence. Then seeds are a sequence by
-    /// default.
+    /// Returns true if the command only writes rows, in sequence. In this case, seeds are a
+    /// sequence by default.
     pub(crate) fn only_inserts(&self) -> bool {
         match self {
             Verb::Write | Verb::CounterWrite => true,
-            // The tool's own check: only `insert`, without the name of a profile.
+            // This is the tool's own check: the only operation is `insert`, without the name of a
+            // profile.
             Verb::User { ops, .. } => ops.len() == 1 && ops[0].name == "insert",
             Verb::Read | Verb::Mixed(_) | Verb::CounterRead => false,
         }
@@ -116,7 +117,7 @@ impl Verb {
 pub struct Weight {
     /// Name of the operation, as written.
     pub name: String,
-    /// Share of the operation, above 0.
+    /// Share of the operation, which is above 0.
     pub weight: f64,
     pub(crate) place: Place,
 }
@@ -124,13 +125,13 @@ pub struct Weight {
 /// Length of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// A number of operations; 0 if the command only creates the schema.
+    /// A number of operations. 0 if the command only creates the schema.
     Operations(u64),
-    /// A duration.
+    /// A fixed duration.
     Duration(Duration),
-    /// Until the standard error of the mean rate is small.
+    /// The run continues until the standard error of the mean rate is small.
     Uncertainty {
-        /// Target, as a share of the mean.
+        /// Target for the standard error, as a share of the mean.
         target: f64,
         /// Minimum number of intervals.
         min: u32,
@@ -139,18 +140,18 @@ pub enum Limit {
     },
 }
 
-/// Time at which tables are truncated.
+/// Time at which the tables are truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncate {
     /// Tables are never truncated.
     Never,
-    /// Before the first run.
+    /// Tables are truncated before the first run.
     Once,
-    /// Before every step of the ladder of threads.
+    /// Tables are truncated before every number of threads of the ladder.
     Always,
 }
 
-/// All first words, for suggestions.
+/// All words with which a command line may begin, for suggestions.
 const FIRST_WORDS: [&str; 9] = [
     "read",
     "write",
@@ -163,14 +164,14 @@ const FIRST_WORDS: [&str; 9] = [
     "version",
 ];
 
-/// Maximum size of a key in Cassandra, bytes.
+/// Maximum size of a key in Cassandra, in bytes.
 const KEY_BYTES_MAX: u64 = 65_535;
 
 impl Command {
-    /// Parses a command line: the words after `cassandra-stress`.
+    /// Parses a command line, which consists of the words after `cassandra-stress`.
     ///
     /// # Errors
-    /// All mistakes, at their columns in the source `command line`; secrets are masked.
+    /// All mistakes, at their columns in the source `command line`. Secrets are masked.
     pub fn parse(words: &[String]) -> Result<Command, Diagnostics> {
         let line = Line::new(words);
         let mut diagnostics = line.diagnostics();
@@ -183,7 +184,7 @@ impl Command {
     }
 }
 
-/// This is `None` only if a mistake was reported.
+/// Parses the task. Returns `None` only if a mistake was reported.
 fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
     let Some((first, rest)) = line.words.split_first() else {
         let hint = format!("begin with one of: {}", FIRST_WORDS.join(", "));
@@ -252,13 +253,13 @@ fn print(first: &Word, rest: &[Word], diagnostics: &mut Diagnostics) -> Option<T
     params.distribution("dist=", diagnostics).map(Task::Print)
 }
 
-/// The words of each option, after its name.
+/// The options of a command line, each with the words after its name.
 pub(crate) struct Groups<'a> {
     groups: Vec<(String, &'a Word, &'a [Word])>,
 }
 
 impl<'a> Groups<'a> {
-    /// Takes an option's words, so that it counts as known.
+    /// Returns the words of an option, and marks the option as known.
     pub(crate) fn take(&mut self, name: &str) -> Option<(&'a Word, &'a [Word])> {
         let at = self.groups.iter().position(|(group, _, _)| group == name)?;
         let (_, word, rest) = self.groups.swap_remove(at);
@@ -422,7 +423,7 @@ fn user(params: &Params, d: &mut Diagnostics) -> Verb {
     Verb::User { profiles, ops }
 }
 
-/// Returns the shares above 0, and reports an error if there is none.
+/// Returns the shares above 0. If no share is above 0, reports an error.
 fn weights(form: &str, params: &Params, pairs: Vec<Pair>, d: &mut Diagnostics) -> Vec<Weight> {
     let mut weights: Vec<Weight> = Vec::new();
     for pair in pairs {

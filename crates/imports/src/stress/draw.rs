@@ -1,8 +1,9 @@
-//! cassandra-stress's distributions, bit for bit as it draws them.
+//! Distributions of cassandra-stress, which draw the same values bit for bit.
 //!
-//! All of them take their randomness from java.util.Random, seeded per value. The continuous ones
-//! are those of Apache Commons Math 3 (uniform, normal, exponential after Ahrens and Dieter 1972,
-//! Weibull by its inverse). They are truncated to whole numbers and clamped to their bounds.
+//! All of them take their random numbers from java.util.Random, which is seeded for each value. The
+//! continuous distributions are those of Apache Commons Math 3 (uniform, normal, exponential after
+//! Ahrens and Dieter 1972, Weibull by its inverse). Their values are truncated to whole numbers and
+//! clamped to the bounds.
 
 mod precise;
 mod random;
@@ -11,10 +12,11 @@ use workload::normal;
 
 use random::JavaRandom;
 
-/// Step of the 51 quantiles over which a distribution is averaged, as in cassandra-stress.
+/// Step between the 51 quantiles over which the mean of a distribution is taken, as in
+/// cassandra-stress.
 const AVERAGE_STEP: f64 = 0.02;
-/// Maximum number of values that are skipped one by one, in about 3 ms. Beyond it, other values are
-/// equally good.
+/// Maximum number of values that are skipped one by one, which takes about 3 ms. Beyond it, other
+/// values are equally good.
 const SKIPPED_MAX: i64 = 100_000;
 
 /// A distribution of whole numbers.
@@ -23,7 +25,7 @@ pub(crate) struct Dist {
     shape: Shape,
     min: i64,
     max: i64,
-    /// `~`: the largest values become the smallest.
+    /// True for `~`, with which the largest values become the smallest.
     inverted: bool,
     random: JavaRandom,
     counter: i64,
@@ -52,7 +54,7 @@ enum Shape {
     Sequence,
 }
 
-/// The accepted forms, for messages.
+/// The accepted forms of distributions, for messages.
 const FORMS: &str = "FIXED(v), UNIFORM(a..b), GAUSSIAN(a..b[,stdvrng]) or (a..b,mean,stdev), \
                      EXP(a..b), EXTREME(a..b,shape), QEXTREME(a..b,shape,quantas), SEQ(a..b), each \
                      optionally with ~ before its name";
@@ -85,7 +87,7 @@ impl Dist {
         }
     }
 
-    /// Parses `[~]NAME(arguments)`.
+    /// Parses a distribution of the form `[~]NAME(arguments)`.
     pub(crate) fn parse(text: &str) -> Result<Dist, String> {
         let wrong = |why: &str| {
             Err(format!(
@@ -142,7 +144,8 @@ impl Dist {
         let value = match self.shape {
             Shape::Fixed => self.min,
             Shape::Sequence => {
-                // Java's remainder has the sign of the counter, which a seed may make negative.
+                // Java's remainder has the sign of the counter, and a seed may make the counter
+                // negative.
                 let value = self.counter % (self.max - self.min + 1) + self.min;
                 self.counter = self.counter.wrapping_add(1);
                 value
@@ -160,10 +163,10 @@ impl Dist {
         match self.shape {
             Shape::Fixed => {}
             Shape::Sequence => self.counter = self.counter.wrapping_add(count),
-            // A number between 0 and 1 takes two calls.
+            // A number between 0 and 1 takes two calls of the generator.
             Shape::Uniform | Shape::Extreme { .. } => self.random.skip(2 * count.max(0) as u64),
             Shape::Quantized { .. } => self.random.skip(4 * count.max(0) as u64),
-            // The number of random numbers for a value is known only when the value is drawn.
+            // The number of random numbers that a value takes is unknown until the value is drawn.
             Shape::Gaussian { .. } | Shape::Exponential { .. } => {
                 for _ in 0..count % SKIPPED_MAX {
                     self.sample();
@@ -172,7 +175,7 @@ impl Dist {
         }
     }
 
-    /// Returns the next value before truncation.
+    /// Returns the next value before it is truncated to a whole number.
     pub(crate) fn next_double(&mut self) -> f64 {
         let value = match self.shape {
             Shape::Fixed | Shape::Sequence => return self.next() as f64,
@@ -189,7 +192,8 @@ impl Dist {
         }
     }
 
-    /// Returns a value as Commons Math draws it. For the offset shapes, it has no offset.
+    /// Returns a value as Commons Math draws it. For the shapes with an offset, the offset is not
+    /// added.
     fn sample(&mut self) -> f64 {
         match self.shape {
             Shape::Fixed | Shape::Sequence => self.min as f64,
@@ -205,7 +209,8 @@ impl Dist {
                 scale,
                 quantas,
             } => {
-                // The quantile chooses the part; within it every value is equally likely.
+                // The quantile selects a part of the range. Within this part, every value is
+                // equally likely.
                 let quantas = f64::from(quantas);
                 let part = (self.random.unit() * quantas).floor();
                 let width = (self.max - self.min) as f64;
@@ -216,7 +221,7 @@ impl Dist {
         }
     }
 
-    /// Clamps a value to the bounds; the offset shapes get their offset.
+    /// Clamps a value to the bounds. For the shapes with an offset, adds the offset first.
     fn held(&self, value: i64) -> i64 {
         match self.shape {
             Shape::Exponential { .. } | Shape::Extreme { .. } | Shape::Quantized { .. } => {
@@ -234,7 +239,8 @@ impl Dist {
         }
     }
 
-    /// Returns the quantile `p`. The ends of unbounded curves are infinite and become the bounds.
+    /// Returns the value at the quantile `p`. The infinite ends of unbounded curves become the
+    /// bounds.
     fn at_quantile(&self, p: f64) -> i64 {
         let (min, max) = (self.min as f64, self.max as f64);
         let value = match self.shape {
@@ -255,8 +261,8 @@ impl Dist {
         self.turned(self.held(value as i64))
     }
 
-    /// Returns the mean as cassandra-stress estimates it: the mean of the values at 51 evenly
-    /// spaced quantiles.
+    /// Returns the mean as cassandra-stress estimates it, which is the mean of the values at 51
+    /// evenly spaced quantiles.
     pub(crate) fn average(&self) -> i64 {
         let (mut sum, mut count, mut p) = (0.0, 0, 0.0f32);
         while f64::from(p) <= 1.0 {
@@ -267,7 +273,7 @@ impl Dist {
         (sum / f64::from(count)) as i64
     }
 
-    /// Formats a table of quantiles, one line each.
+    /// Formats a table of quantiles, one quantile per line.
     pub(crate) fn table(&self) -> String {
         const SHARES: [f64; 11] = [
             0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999,
@@ -293,13 +299,13 @@ impl Dist {
         if self.inverted { self.min } else { self.max }
     }
 
-    /// Returns true if the tool seeds only a part of it: the quantum of a value, not the value
-    /// itself.
+    /// Returns true if the tool seeds only a part of a value: the quantum of the value, not its
+    /// position in the quantum.
     pub(crate) fn is_half_seeded(&self) -> bool {
         matches!(self.shape, Shape::Quantized { .. })
     }
 
-    /// Returns true if there is only one value.
+    /// Returns true if the distribution has only one value.
     pub(crate) fn is_fixed(&self) -> bool {
         self.shape == Shape::Fixed
     }
@@ -322,8 +328,8 @@ fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
             deviation: width / 2.0 / numbers.first().copied().unwrap_or(3.0),
         },
         ("exp" | "exponential", []) => Shape::Exponential {
-            // The result equals cassandra-stress's, to the last bit: width over the unit curve's
-            // quantile.
+            // The mean is the width divided by the quantile of the unit curve. It equals that of
+            // cassandra-stress to the last bit.
             mean: width / -precise::ln(1.0 - (1.0 - (1.0 / width).sqrt())),
         },
         ("extreme" | "extr" | "weibull", [shape]) => Shape::Extreme {
@@ -342,12 +348,12 @@ fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
     })
 }
 
-/// Returns the quantile `p` of Weibull's distribution: 0 at its start, infinite at its end.
+/// Returns the quantile `p` of Weibull's distribution. It is 0 at `p` = 0, and infinite at `p` = 1.
 fn weibull(p: f64, shape: f64, scale: f64) -> f64 {
     scale * precise::pow(-precise::ln(1.0 - p), 1.0 / shape)
 }
 
-/// Parses `12`, `-3`, `10k`, `5M`, `1B`.
+/// Parses a whole number such as `12`, `-3`, `10k`, `5M` or `1B`.
 pub(crate) fn count(text: &str) -> Result<i64, String> {
     let wrong = || format!("`{text}` is not a whole number (with an optional suffix k, m or b)");
     let (digits, factor) = match text.char_indices().last() {
@@ -368,7 +374,7 @@ fn number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not a number"))
 }
 
-/// A share of 0 to 1: `DISTRIBUTION/divisor`.
+/// A share between 0 and 1, written as `DISTRIBUTION/divisor`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ratio {
     dist: Dist,
@@ -384,7 +390,7 @@ impl Ratio {
         }
     }
 
-    /// Parses `DISTRIBUTION/divisor`.
+    /// Parses a ratio of the form `DISTRIBUTION/divisor`.
     pub(crate) fn parse(text: &str) -> Result<Ratio, String> {
         let Some((dist, divisor)) = text.rsplit_once('/') else {
             return Err(format!(
@@ -418,7 +424,7 @@ impl Ratio {
         (self.dist.max() as f64 / self.divisor).clamp(0.0, 1.0)
     }
 
-    /// Returns true if it is always 1.
+    /// Returns true if the share is always 1.
     pub(crate) fn is_one(&self) -> bool {
         self.dist.is_fixed() && self.max() >= 1.0
     }

@@ -1,12 +1,12 @@
-//! Tests the effect of every option from outside. Either the option changes the run, or a note
+//! Tests from outside that every option has an effect: either the option changes the run, or a note
 //! states that it has no effect.
 
 use super::help::{table, topics};
 use super::import;
 use std::collections::BTreeSet;
 
-/// Options, each with a value other than its default. An option may have its own command, to which
-/// it is added instead of `write n=9`.
+/// Options, each with a value other than its default. By default, an option is added to the command
+/// `write n=9`. An option may also state another command.
 const GIVEN: &[(&str, &[&str])] = &[
     (
         "write",
@@ -179,10 +179,10 @@ const GIVEN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Options for the amount of text that `--compat` prints.
+/// Options that only change how much text `--compat` prints.
 const PRINTED: [&str; 2] = ["no-summary", "no-settings"];
 
-/// Options that state a fact that is always true.
+/// Options that state something that is always true in cassay.
 const DEFAULTS: [&str; 1] = ["prepared"];
 
 const PROFILE: &str = r"keyspace: ks
@@ -216,7 +216,7 @@ fn every_option_changes_what_is_asked_or_is_noted() {
                 Ok(with) if without.as_ref() == Ok(&with) => {
                     silent.push(format!("{base} {option}"));
                 }
-                // A refused option is not silent.
+                // If cassay refuses the option, the user gets a message.
                 Ok(_) | Err(_) => {}
             }
         }

@@ -1,5 +1,5 @@
-//! Profiles without their table's definition, because the table already exists: the questions to
-//! the cluster, and the profile with the answer.
+//! Profiles that do not define their table, because the table already exists. This module
+//! determines what to query from the cluster, and completes the profile with the answer.
 //!
 //! The tool queries the cluster each time. Here, the answer becomes a part of the profile that is
 //! kept with the run, so that the run can be repeated, even on another cluster.
@@ -12,7 +12,7 @@ use yaml::{Diagnostic, Diagnostics, Raw, SourceText};
 /// A table whose definition is only in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndefinedTable {
-    /// Keyspace, as the tool reads it.
+    /// Name of the keyspace, as the tool reads it.
     pub keyspace: String,
     /// Name of the table.
     pub table: String,
@@ -21,8 +21,8 @@ pub struct UndefinedTable {
 }
 
 impl UndefinedTable {
-    /// Returns the table that `profile` does not define; `None` if it has a definition, or is not a
-    /// profile.
+    /// Returns the table that `profile` does not define. `None` if the profile defines its table,
+    /// or if `profile` is not a profile.
     pub fn find(profile: &str) -> Option<UndefinedTable> {
         let mut ignored = Diagnostics::new(vec![SourceText {
             name: String::new(),
@@ -46,9 +46,11 @@ impl UndefinedTable {
         mistake.message == profile::missing(profile::DEFINITION)
     }
 
-    /// Returns the profile with the statements of `DESCRIBE`; `from` names their source.
+    /// Returns the profile, completed with the statements that `DESCRIBE` returned. `from` names
+    /// the source of the statements.
     pub fn define(&self, profile: &str, table: &str, types: &[String], from: &str) -> String {
-        // The table already exists here, and a run on another cluster creates it.
+        // The table already exists on this cluster, but a run on another cluster creates it. So the
+        // statements have `IF NOT EXISTS`.
         let block = |indent: &str, create: &str, cql: &str| {
             let cql = cql.replacen(create, &format!("{create} IF NOT EXISTS"), 1);
             let lines = cql.lines().map(|line| format!("{indent}{line}\n"));
@@ -70,7 +72,7 @@ impl UndefinedTable {
     }
 }
 
-/// Returns the connection settings of a command line; `None` for one with mistakes.
+/// Returns the connection settings of a command line. `None` if the command line has mistakes.
 pub fn connection(words: &[String], read: ReadFile) -> Option<Connection> {
     let command = Command::parse(words).ok()?;
     let Task::Run(run) = &command.task else {

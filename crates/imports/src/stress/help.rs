@@ -1,4 +1,4 @@
-//! Text of `help` for commands and options, from the tables that also parse them.
+//! Text of `help` for commands and options. It is made from the tables that the parser uses.
 
 use super::options;
 use super::params::KnownParam;
@@ -16,7 +16,7 @@ pub(crate) fn topics() -> Vec<&'static str> {
         .collect()
 }
 
-/// Returns the explanation of a command, of an option, or, without a topic, of all of them.
+/// Returns the explanation of a command or an option. Without a topic, explains all of them.
 pub fn help(topic: Option<&str>) -> String {
     let Some(topic) = topic else {
         return overview();

@@ -1,30 +1,31 @@
-//! The steps of cassandra-stress's ladder of threads, and the stop rule of its runs without a
-//! stated end.
+//! The steps of cassandra-stress's ladder of threads, and the rule that stops runs without a stated
+//! end.
 //!
-//! From the same rates, it takes the same steps and makes the same decisions as the tool. It uses
-//! only the rates. `analysis`'s procedures decide when a rising number of threads ends.
+//! From the same rates, this module takes the same steps and makes the same decisions as the tool.
+//! It uses only the rates. The procedures of `analysis` decide when a rising number of threads
+//! ends.
 
-/// Number of threads below which they are doubled; from there they grow by half.
+/// Number of threads below which the number is doubled. From this number on, it grows by half.
 const DOUBLES_BELOW: u32 = 16;
 
-/// Returns the number of threads of every run, if only `to` ends the sequence.
+/// Returns the numbers of threads of all runs, if only `to` ends the sequence.
 pub fn threads(from: u32, to: u32) -> Vec<u32> {
     std::iter::successors(Some(from), |threads| above(*threads))
         .take_while(|threads| *threads <= to)
         .collect()
 }
 
-/// Returns the next number of threads; `None` at the end of the numbers.
+/// Returns the next number of threads. `None` if it would exceed the range of the type.
 fn above(threads: u32) -> Option<u32> {
     match threads {
-        // The tool would stay at zero forever.
+        // The tool would stay at zero threads forever.
         0 => Some(1),
         _ if threads < DOUBLES_BELOW => Some(threads * 2),
         _ => threads.checked_add(threads / 2),
     }
 }
 
-/// Statistics of the intervals' rates in a run: their mean and its uncertainty.
+/// Statistics of the rates of a run's intervals: the mean and its uncertainty.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Uncertainty {
     intervals: u32,
@@ -40,21 +41,21 @@ impl Uncertainty {
         self.sum_of_squares += rate * rate;
     }
 
-    /// Returns the standard error of the mean rate, as a share of the mean: 0 before the first
-    /// interval, NaN until an operation is done.
+    /// Returns the standard error of the mean rate, as a share of the mean. Returns 0 before the
+    /// first interval, and NaN until an operation is done.
     pub fn value(&self) -> f64 {
         if self.intervals == 0 {
             return 0.0;
         }
         let count = f64::from(self.intervals);
         let mean = self.sum / count;
-        // After rounding, the variance of equal rates may be slightly negative.
+        // Because of rounding, the variance of equal rates may be slightly negative.
         let variance = (self.sum_of_squares / count - mean * mean).max(0.0);
         (variance.sqrt() / count.sqrt()) / mean
     }
 
     /// Returns true if the run may end: the error is below `target` after at least `min` intervals,
-    /// or there were `max` intervals.
+    /// or the run has had `max` intervals.
     pub fn reached(&self, target: f64, min: u32, max: u32) -> bool {
         (self.value() < target && self.intervals >= min.max(1)) || self.intervals >= max
     }
@@ -76,8 +77,8 @@ mod tests {
 
     #[test]
     fn a_run_ends_when_the_standard_error_of_its_mean_rate_is_small() {
-        // Mean 100, deviation 10: after n intervals, the error is 0.1 / sqrt(n). It is below 0.02
-        // from n = 26 on.
+        // The mean is 100, and the deviation is 10. So after n intervals, the error is 0.1 /
+        // sqrt(n). It is below 0.02 from n = 26 on.
         let rates: Vec<f64> = (0..40).map(|n| if n % 2 == 0 { 90.0 } else { 110.0 }).collect();
         let of = |rates: &[f64]| {
             let mut uncertainty = Uncertainty::default();

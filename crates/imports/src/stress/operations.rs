@@ -1,9 +1,9 @@
 //! Generates the operations of a cassandra-stress run: kind, seeds and rows.
 //!
-//! The tool draws the kinds of operations, the number of partitions of each and the rows of a read
-//! from unseeded generators. Here they are functions of the seed and the operation's number. A run
-//! visits the seeds of a sequence without gaps. For this, it adds up the number that earlier
-//! operations have taken, block by block, and keeps the sums.
+//! The tool draws the kinds of operations, the number of partitions of each operation and the rows
+//! of a read from unseeded generators. Here they are functions of the seed and the operation's
+//! number. A run visits the seeds of a sequence without gaps. For this, it adds up the number of
+//! seeds that earlier operations have taken, block by block, and keeps the sums.
 
 mod cursor;
 mod partition_contents;
@@ -15,32 +15,34 @@ use workload::random::{Draws, lane};
 
 /// Number of operations whose kinds are drawn together.
 const BLOCK: usize = 256;
-/// Maximum number of operations of a batch in the protocol.
+/// Maximum number of operations in a batch of the protocol.
 const BATCH_MAX: usize = 65_535;
 
-/// Lanes of the seed.
+/// Numbers of the random streams that are derived from the seed.
 const KINDS: u64 = 41;
 const COUNTS: u64 = 42;
 const SEEDS: u64 = 43;
 const ROWS: u64 = 44;
 const SHARES: u64 = 45;
 
-/// Source of a bound or returned cell.
+/// Source of a cell that a statement binds or returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
     /// A column of the partition key.
     Key(usize),
     /// A clustering column or another column.
     Row(usize),
-    /// Returned only: a static column, which has the value of the last write to any row.
+    /// A static column, which has the value of the last write to any row. Only returned cells have
+    /// this source.
     Static(usize),
-    /// Returned only: a list to which every write of its row appends.
+    /// A list to which every write of its row appends. Only returned cells have this source.
     Appended(usize),
-    /// Returned only: a collection to which the writes of all rows of a partition add.
+    /// A collection to which the writes of all rows of a partition add. Only returned cells have
+    /// this source.
     Gathered(usize),
 }
 
-/// Work of an operation.
+/// Work that an operation does.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -54,25 +56,25 @@ pub(super) enum OperationKind {
         visits: i64,
         /// Share of the non-key columns that have values.
         population: Ratio,
-        /// Bound cells that are not part of the key. A population may omit them.
+        /// Number of bound cells that are not part of the key. A population may omit them.
         values: usize,
     },
-    /// Reads with arguments from one or from several rows of a partition.
+    /// Reads with arguments that come from one row or from several rows of a partition.
     Query {
         same_row: bool,
-        /// Content of a returned row; `None` if it cannot be compared.
+        /// Content of a returned row. `None` if a row cannot be compared.
         returned: Option<Vec<Cell>>,
-        /// True if a written partition must have the row.
+        /// True if a partition that was written must have the row.
         must_find: bool,
-        /// True if it reads whole partitions, and writes do not omit rows at random. Then every row
-        /// of a write must exist.
+        /// True if the query reads whole partitions, and writes do not omit rows at random. Then
+        /// every row of a write must exist.
         whole: bool,
     },
-    /// Reads the partitions of a range of tokens.
+    /// Reads the partitions in a range of tokens.
     Tokens { ranges: u64 },
 }
 
-/// A kind of operation with its table and statement.
+/// A kind of operation, with its table and its statement.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
     pub(super) statement: u16,
@@ -84,7 +86,7 @@ pub(super) struct Op {
 }
 
 impl Op {
-    /// Returns true if each of its operations is for one partition.
+    /// Returns true if each operation of this kind accesses one partition.
     fn is_for_one(&self) -> bool {
         match &self.what {
             OperationKind::Insert { partitions, .. } => {
@@ -102,7 +104,7 @@ pub(super) enum Seeds {
         first: i64,
         count: u64,
         lookback: Option<Dist>,
-        /// Ranges that clients visit, if each client has its own.
+        /// Ranges that clients visit, if each client has its own range.
         ranges: Option<ClientRanges>,
     },
     Drawn(Dist),
@@ -120,9 +122,10 @@ pub(super) struct Operations {
     pub(super) ops: Vec<Op>,
     pub(super) runs: Dist,
     pub(super) seeds: Seeds,
-    /// Total number of partitions of all operations (`n=`); `None` without an end.
+    /// Total number of partitions of all operations (`n=`). `None` if the run has no such end.
     pub(super) partitions: Option<u64>,
-    /// Number of seeds of a sequence that does not repeat (`no-wrap`); `None` without an end.
+    /// Number of seeds of a sequence that does not repeat (`no-wrap`). `None` if the sequence has
+    /// no end.
     pub(super) last_seed: Option<u64>,
 }
 
@@ -130,21 +133,23 @@ pub(super) struct Operations {
 #[derive(Clone, Copy, Debug)]
 struct BlockOperation {
     op: u16,
-    /// Number of places in the sequence of seeds that it takes: 0 for a read that looks back.
+    /// Number of places in the sequence of seeds that the operation takes. 0 for a read that looks
+    /// back.
     own: u32,
     before: Consumption,
 }
 
-/// Consumption of operations.
+/// Places and partitions that operations have consumed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Consumption {
-    /// Number of places in the sequence of seeds. A seed has as many places as visits.
+    /// Number of places in the sequence of seeds. Each visit to a seed has a place.
     places: u64,
-    /// Count for `n=`. A read that takes no place counts as one.
+    /// Number of partitions that count for `n=`. A read that takes no place counts as one
+    /// partition.
     partitions: u64,
 }
 
-/// Operations of a block.
+/// The operations of a block.
 #[derive(Clone, Debug)]
 struct Block {
     number: u64,
@@ -153,7 +158,7 @@ struct Block {
 }
 
 impl Operations {
-    /// Returns the number of operations of a run that has an end.
+    /// Returns the number of operations of a run. `None` if the run has no end.
     pub(super) fn count(&self) -> Option<u64> {
         let ends = self.ends();
         if ends.partitions == u64::MAX && ends.places == u64::MAX {
@@ -178,7 +183,8 @@ impl Operations {
         }
     }
 
-    /// Returns the end of the run. A sequence ends the run only if some operation takes its seeds.
+    /// Returns the consumption at which the run ends. A sequence ends the run only if some
+    /// operation takes its seeds.
     fn ends(&self) -> Consumption {
         let takes = |op: &Op| op.weight > 0.0 && self.takes(op, 0) > 0;
         let places = match self.last_seed {
@@ -191,7 +197,7 @@ impl Operations {
         }
     }
 
-    /// Returns the places of a planned operation, up to the end of the run.
+    /// Returns the number of places of a planned operation that are left before the end of the run.
     fn left(&self, planned: BlockOperation) -> u32 {
         let ends = self.ends();
         let places = ends.places.saturating_sub(planned.before.places);
@@ -200,7 +206,7 @@ impl Operations {
         u64::from(planned.own).min(left).max(1) as u32
     }
 
-    /// Returns the number of visits of each written seed.
+    /// Returns the number of visits to each written seed.
     fn visits(&self) -> u64 {
         let visits = self.ops.iter().map(|op| match &op.what {
             OperationKind::Insert { visits, .. } => (*visits).max(1) as u64,
@@ -209,7 +215,7 @@ impl Operations {
         visits.max().unwrap_or(1)
     }
 
-    /// Returns true if every operation takes exactly one place. Then no sums are needed.
+    /// Returns true if every operation takes exactly one place. In this case, no sums are needed.
     fn takes_one(&self) -> bool {
         let one = |op: &Op| match &op.what {
             OperationKind::Insert { .. } => op.is_for_one(),
@@ -229,7 +235,8 @@ impl Operations {
         )
     }
 
-    /// Returns the operations of a block, if earlier operations have taken `taken` places.
+    /// Returns the operations of a block. `taken` is the number of places that earlier operations
+    /// have taken.
     fn block(&self, number: u64, taken: Consumption) -> Block {
         let mut draws = Draws::new(lane(self.seed, KINDS), number);
         let mut runs = self.runs;
@@ -267,8 +274,8 @@ impl Operations {
     }
 
     /// Returns the number of places in the sequence that operation `n` takes. If seeds are visited
-    /// more than once, reads take the same seeds as writes. Otherwise, they would leave a seed half
-    /// visited.
+    /// more than once, reads take the same seeds as writes. Otherwise, reads would leave a seed
+    /// half visited.
     fn takes(&self, op: &Op, n: u64) -> u32 {
         match &op.what {
             OperationKind::Insert { partitions, .. } if partitions.is_fixed() => {
@@ -285,7 +292,7 @@ impl Operations {
         }
     }
 
-    /// Returns the seed with this index among all that the run takes.
+    /// Returns the seed with this index among all seeds that the run takes.
     fn seed_at(&self, index: u64) -> i64 {
         match &self.seeds {
             Seeds::Sequence {

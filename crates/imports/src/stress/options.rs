@@ -1,8 +1,8 @@
 //! Parses cassandra-stress's options: rows, rates, schema, and treatment of failures.
-//! [`connection`] has the nodes to contact, [`output`] the output.
+//! [`connection`] parses the nodes to contact, and [`output`] parses the output.
 //!
-//! An absent option has the tool's default (of 3.11.4 if versions differ). An option without effect
-//! here always leaves a note.
+//! An absent option has the tool's default (that of 3.11.4 if versions differ). An option without
+//! effect in cassay always leads to a note.
 
 mod connection;
 mod output;
@@ -24,7 +24,7 @@ use super::tables::{COL, ERRORS, INSERT, POP, RATE, SECOND};
 use cql::Consistency;
 use workload::BatchKind;
 
-/// Every option, for suggestions and help.
+/// Names of all options, for suggestions and help.
 pub(crate) const NAMES: [&str; 17] = [
     "-pop",
     "-insert",
@@ -48,21 +48,21 @@ pub(crate) const NAMES: [&str; 17] = [
 /// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Seeds to visit.
+    /// Seeds to visit, and the order of rows.
     pub population: Population,
     /// Rows per seed, and the way in which they are sent.
     pub insert: Insert,
     /// Columns of a predefined row.
     pub columns: Columns,
-    /// Offered load.
+    /// Load that the run offers.
     pub rate: Rate,
-    /// Treatment of failures.
+    /// Treatment of failed operations.
     pub errors: Errors,
-    /// The predefined keyspace and tables.
+    /// The predefined keyspace, and the options of its tables.
     pub schema: SchemaOptions,
-    /// Connection options.
+    /// Nodes to contact, and the login.
     pub connect: Connect,
-    /// Output options.
+    /// Output during the run and after it.
     pub output: Output,
 }
 
@@ -78,42 +78,43 @@ pub struct Population {
 /// Source of the seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seeds {
-    /// In sequence.
+    /// Seeds that are visited in sequence.
     Sequence {
-        /// First seed.
+        /// First seed of the sequence.
         first: u64,
-        /// Last seed.
+        /// Last seed of the sequence.
         last: u64,
-        /// True if seeds start again after the last one. Otherwise the run ends at the last one.
+        /// True if the run starts again with the first seed after the last seed. Otherwise the run
+        /// ends at the last seed.
         wrap: bool,
-        /// Number of seeds between the last write and a read.
+        /// Number of seeds between the last written seed and the seed of a read.
         lookback: Option<WrittenDistribution>,
     },
-    /// Drawn from a distribution.
+    /// Seeds that are drawn from a distribution.
     Drawn(WrittenDistribution),
 }
 
 /// The order of rows within a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In the order of their generation.
+    /// The rows are in the order in which they were generated.
     Arbitrary,
-    /// Sorted by their clustering columns.
+    /// The rows are sorted by their clustering columns.
     Sorted,
-    /// In a shuffled order.
+    /// The rows are in a shuffled order.
     Shuffled,
 }
 
 /// Rows per seed, and the way in which they are sent. If an option is absent, the profile decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
-    /// Distribution of visits to unfinished partitions.
+    /// Distribution of the visits to unfinished partitions.
     pub revisit: WrittenDistribution,
     /// Number of visits in which a partition is written.
     pub visits: WrittenDistribution,
-    /// Partitions per operation.
+    /// Number of partitions per operation.
     pub partitions: Option<WrittenDistribution>,
-    /// Kind of batch.
+    /// Kind of batch in which rows are sent.
     pub batch: Option<BatchKind>,
     /// Share of a partition's rows that a visit writes.
     pub select: Option<WrittenDistribution>,
@@ -130,68 +131,70 @@ pub struct Insert {
 pub struct Columns {
     /// Names of the columns, in byte order.
     pub names: Vec<String>,
-    /// Size of a value, bytes.
+    /// Size of a value, in bytes.
     pub size: WrittenDistribution,
     /// Number of columns per row, if it varies or was stated.
     pub count: WrittenDistribution,
-    /// True if reads name no columns.
+    /// True if reads do not name the columns.
     pub slice: bool,
-    /// Timestamp of every write (µs since 1970).
+    /// Timestamp of every write, in µs since 1970.
     pub timestamp: Option<i64>,
 }
 
-/// Offered load.
+/// Load that the run offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
     /// A constant number of threads.
     Threads {
-        /// Operations in flight.
+        /// Number of operations in flight.
         threads: u32,
-        /// Rate, if there is one.
+        /// Limit of the rate, if the option states one.
         pace: Pace,
     },
-    /// A rising number of threads.
+    /// A number of threads that increases.
     Ladder {
-        /// Initial number.
+        /// Initial number of threads.
         from: u32,
-        /// Maximum number.
+        /// Maximum number of threads.
         to: u32,
-        /// True to stop when more threads no longer help.
+        /// True if the ladder ends when more threads no longer increase the rate.
         auto: bool,
     },
 }
 
-/// A limit of the rate, op/s.
+/// A limit of the rate, in op/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as answers arrive.
+    /// No limit: operations are sent as fast as answers arrive.
     Free,
-    /// At most this rate, with latency from the send.
+    /// Operations are sent at most at this rate. Latency is measured from the send.
     Throttle(u64),
-    /// This rate, with latency from the time at which each operation was due.
+    /// Operations are sent at exactly this rate. Latency is measured from the time at which each
+    /// operation was due.
     Fixed(u64),
 }
 
-/// Treatment of failures.
+/// Treatment of failed operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
-    /// Number of retries, if stated.
+    /// Number of retries, if the option states one.
     pub retries: Option<u8>,
     /// True if the run continues after an operation has failed.
     pub ignore: bool,
-    /// True if rows that are read are not compared.
+    /// True if the rows of reads are not compared.
     pub skip_read_validation: bool,
     /// True if the run omits columns of types that the tool cannot generate.
     pub skip_unsupported_columns: bool,
 }
 
-/// Maximum number of threads: each operation in flight has a slot, and a higher number is a
+/// Maximum number of threads. Each operation in flight has a slot, and a higher number is a
 /// mistake.
 const THREADS_MAX: u64 = 100_000;
-/// Maximum number of columns: 1000 columns of the largest values still fit in a mutation.
+/// Maximum number of columns. 1000 columns with the largest values still fit in a mutation.
 const COLUMNS_MAX: i64 = 1000;
 
-/// Parses all options. The defaults of seeds and threads depend on `limit`, the command's.
+/// Parses all options. The defaults of seeds and threads depend on `limit`, which is the limit of
+/// the command.
 pub(crate) fn read(
     groups: &mut Groups,
     verb: &Verb,
@@ -216,7 +219,7 @@ pub(crate) fn read(
     }
 }
 
-/// Returns the parameters of an option; `None` if it is absent.
+/// Returns the parameters of an option. `None` if the option is absent.
 fn params<'a>(
     name: &'a str,
     groups: &mut Groups,
@@ -227,7 +230,7 @@ fn params<'a>(
     Some(Params::read(name, option.place(), words, table, false, d))
 }
 
-/// Does the same as [`params`], but returns empty parameters for an absent option.
+/// Does the same as [`params`], but for an absent option returns parameters without values.
 fn params_or_none<'a>(
     name: &'a str,
     groups: &mut Groups,

@@ -1,8 +1,8 @@
 //! Parameters of a command or an option. One table of known parameters serves for parsing,
 //! suggestions and explanations.
 //!
-//! Every mistake is reported at its place in the command line, and parsing continues after it, so
-//! that all are shown at once. No message quotes the value of a secret.
+//! Every mistake is reported at its place in the command line. Parsing continues after a mistake,
+//! so that all mistakes are shown at once. No message quotes the value of a secret.
 
 use yaml::{Diagnostics, Place};
 
@@ -13,17 +13,18 @@ use super::tables::{COMMON, MIXED, USER};
 /// A parameter of a command or an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownParam {
-    /// Its text up to its value: `n=`, `threads>=`, `ratio(`. For a flag, the complete text.
+    /// Text of the parameter up to its value: `n=`, `threads>=`, `ratio(`. For a flag, the complete
+    /// text.
     pub(crate) form: &'static str,
-    /// Alternatives of the option in which it may occur, one bit each.
+    /// Alternatives of the option in which the parameter may occur, one bit for each.
     pub(crate) groups: u8,
-    /// Default; empty if there is none.
+    /// Default value. Empty if the parameter has no default.
     pub(crate) default: &'static str,
-    /// One line for `help`.
+    /// Description for `help`, on one line.
     pub(crate) about: &'static str,
 }
 
-/// Creates a row of the tables.
+/// Creates a row of the tables of parameters.
 pub(crate) const fn new(
     form: &'static str,
     groups: u8,
@@ -38,7 +39,7 @@ pub(crate) const fn new(
     }
 }
 
-/// A parameter on the command line.
+/// A parameter that the command line contains.
 #[derive(Clone)]
 struct GivenParam {
     known: KnownParam,
@@ -47,22 +48,22 @@ struct GivenParam {
     value_place: Place,
 }
 
-/// The parameters given to one command or option.
+/// The parameters that a command line gives to one command or option.
 pub(crate) struct Params<'a> {
-    /// The command or option, for messages.
+    /// Name of the command or option, for messages.
     pub(crate) owner: &'a str,
-    /// Place of its name.
+    /// Place of the name of the command or option.
     pub(crate) place: Place,
     given: Vec<GivenParam>,
-    /// Words that match no form of the table, if the option accepts them.
+    /// Words that match no form of the table, if the option accepts such words.
     pub(crate) free: Vec<(String, Place)>,
-    /// Alternatives that match all given parameters.
+    /// Alternatives of the option that match all given parameters.
     pub(crate) groups: u8,
 }
 
 impl Params<'_> {
-    /// Parses the words after `owner`. With `takes_free`, the option also accepts words of any
-    /// form.
+    /// Parses the words after `owner`. If `takes_free` is true, the option also accepts words of
+    /// any form.
     pub(crate) fn read<'a>(
         owner: &'a str,
         place: Place,
@@ -150,7 +151,8 @@ impl Params<'_> {
         self.find(form).is_some()
     }
 
-    /// Returns the place of a parameter; the option's own place if it is absent.
+    /// Returns the place of a parameter. If the parameter is absent, returns the place of the
+    /// option.
     pub(crate) fn place_of(&self, form: &str) -> Place {
         self.find(form).map_or(self.place.clone(), |given| given.place.clone())
     }
@@ -160,8 +162,8 @@ impl Params<'_> {
         self.find(form).map(|given| given.value.as_str())
     }
 
-    /// Parses the value of a parameter with `parse`. It reports a mistake, and then the value
-    /// counts as absent.
+    /// Parses the value of a parameter with `parse`. If `parse` fails, reports the mistake and
+    /// treats the value as absent.
     pub(crate) fn value<T>(
         &self,
         form: &str,
@@ -190,7 +192,7 @@ impl Params<'_> {
         self.spelled(form, diagnostics, argument_values::distribution)
     }
 
-    /// Returns a checked ratio of a distribution.
+    /// Returns a checked ratio, which is a distribution with a divisor.
     pub(crate) fn ratio(
         &self,
         form: &str,
@@ -219,8 +221,8 @@ impl Params<'_> {
         let given = self.find(form)?;
         let mut pairs = Vec::new();
         let mut start = given.value_place.span.start;
-        // Removed spaces shift the places after them. The start is exact for the first pair, and
-        // approximate for the others.
+        // Spaces that were removed shift the places after them. So the start of the first pair is
+        // exact, and those of the others are approximate.
         for part in given.value.split(',') {
             let place = Place {
                 source: 0,
@@ -245,7 +247,7 @@ impl Params<'_> {
     }
 }
 
-/// One `name=value`.
+/// A pair `name=value` in the parentheses of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) name: String,
@@ -261,7 +263,7 @@ fn fits(form: &str, word: &str) -> bool {
     start.is_some_and(|start| start.eq_ignore_ascii_case(form.as_bytes()))
 }
 
-/// Returns the name of a parameter for messages: its form without the sign.
+/// Returns the name of a parameter for messages, which is its form without the sign at the end.
 pub(crate) fn name(form: &str) -> &str {
     form.trim_end_matches(['=', '('])
 }

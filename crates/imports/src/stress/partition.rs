@@ -1,17 +1,18 @@
-//! The rows of a partition: its key from a seed, clustering values level by level, then the other
-//! columns. Each value has a seed that follows from the values before it.
+//! The rows of a partition. The key comes from a seed, then clustering values follow level by
+//! level, and then the other columns. Each value has a seed that follows from the values before it.
 //!
-//! The tool draws a level's values together and without duplicates. The values of the first level
-//! come from the seed of the key. Those of the next level come from that seed folded over the first
-//! value of the level above, and so on. So the same values occur under every value above them. A
-//! row's own columns come from the last level's seed folded over the row's last clustering value.
+//! The tool draws the values of a level together and without duplicates. The values of the first
+//! level come from the seed of the key. The values of the next level come from that seed folded
+//! over the first value of the level above, and so on. So the same values occur under every value
+//! above them. A row's own columns come from the last level's seed folded over the row's last
+//! clustering value.
 //!
-//! A write visits the rows up to a last one, whose position cassandra-stress computes from the
-//! means of the levels and compares level by level. With a single visit, the last row comes after
-//! the maximum number of rows that a partition can have. Otherwise, each visit has its share of an
-//! average partition's rows. With several levels, this ends a visit early: in the profile
-//! `cqlstress-example`, whose lower levels mostly have one value, a visit writes one row. This
-//! implementation does the same, so the rows are equal.
+//! A write visits the rows up to a last row. cassandra-stress computes the position of this row
+//! from the means of the levels and compares it level by level. With a single visit, the last row
+//! comes after the maximum number of rows that a partition can have. Otherwise, each visit has its
+//! share of an average partition's rows. With several levels, this ends a visit early: in the
+//! profile `cqlstress-example`, whose lower levels mostly have one value, a visit writes one row.
+//! This implementation does the same, so the rows are equal.
 
 mod level;
 
@@ -21,7 +22,7 @@ use super::column::{Column, bytes, fold};
 use level::LevelRest;
 use workload::random::Draws;
 
-/// Share above which a row is always visited.
+/// Probability above which a row is always visited.
 const ALWAYS: f64 = 0.99999;
 
 /// The columns of a table, by role.
@@ -30,7 +31,7 @@ pub(crate) struct Columns {
     pub(crate) key: Vec<Column>,
     pub(crate) clustering: Vec<Column>,
     pub(crate) values: Vec<Column>,
-    /// Last row of a single visit: the product of the tool's maxima of the levels.
+    /// Last row of a single visit, which is the product of the tool's maxima of the levels.
     rows_last: i64,
     /// Mean number of rows below a value of each level, and mean number of values of each level.
     descendants: Vec<i64>,
@@ -49,7 +50,8 @@ impl Columns {
             key,
             clustering,
             values,
-            // The tool counts rows in 32 bits. Beyond them, no row is ever the last.
+            // The tool counts rows in 32 bits. If the number of rows exceeds 32 bits, no row is
+            // ever the last row.
             rows_last: i64::from(product as i32),
             descendants: descendants.into_iter().map(|count| count.max(1)).collect(),
             averages: averages.into_iter().map(|count| count.max(1)).collect(),
@@ -62,13 +64,13 @@ impl Columns {
         bytes::too_large(all.into_iter().flatten())
     }
 
-    /// Returns the clustering columns for which the tool has another number of values in each run.
+    /// Returns the clustering columns that have another number of values in each run of the tool.
     pub(crate) fn unseeded_counts(&self) -> impl Iterator<Item = &Column> {
         let levels = self.clustering.iter();
         levels.filter(|column| column.has_unseeded_count())
     }
 
-    /// Returns true if the tool has rows with other keys in each run.
+    /// Returns true if each run of the tool has rows with other keys.
     pub(crate) fn has_unseeded_rows(&self) -> bool {
         let mut levels = self.clustering.iter();
         levels.any(|column| column.has_unseeded_value() || column.has_unseeded_length())
@@ -81,18 +83,18 @@ impl Columns {
     }
 }
 
-/// The rows to visit.
+/// Selection of the rows to visit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Visit {
-    /// Rows of a write: each with this probability, in one of `visits` visits.
+    /// The rows of a write. Each row is selected with this probability, in one of `visits` visits.
     Write {
         chance: f64,
         visit: i64,
         visits: i64,
     },
-    /// Approximately this number of rows.
+    /// Approximately this number of rows is visited.
     Some { rows: i64 },
-    /// All rows that the partition can have.
+    /// All rows that the partition can have are visited.
     All,
 }
 
@@ -100,9 +102,9 @@ pub(crate) enum Visit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Write,
-    /// Any rows are acceptable.
+    /// Rows for a read, for which any rows are acceptable.
     Read,
-    /// All rows that any run of the tool could have written.
+    /// All rows that any run of the tool could have written, for checks.
     Knowledge,
 }
 
@@ -110,27 +112,28 @@ enum Purpose {
 #[derive(Clone, Debug)]
 pub(crate) struct Walk {
     columns: Columns,
-    /// Values of the key's columns.
+    /// Values of the columns of the partition key.
     pub(crate) key: Vec<Vec<u8>>,
     key_seed: i64,
-    /// Values that are yet to be visited, per level. The first is the current one.
+    /// Values of each level that were not visited yet. The first of these values is the current
+    /// value.
     levels: Vec<LevelRest>,
     seeds: Vec<i64>,
     current: Vec<i64>,
     last: Vec<i64>,
     chance: f64,
     purpose: Purpose,
-    /// Probability of the choices so far on the way down, per level, and the factor on the
-    /// probability.
+    /// For each level, the inverse probability of the choices down to this level, and the factor on
+    /// the probability of the next choice.
     rolls: Vec<f64>,
     chances: Vec<f64>,
     draws: Draws,
     has_next: bool,
-    /// Seed of the last visited key, number of its visits, and position of its next visit.
+    /// Seed of the last visited key, number of visits to it, and position of the next visit.
     visited: (i64, i64, i64),
     /// Clustering values of the next row.
     ahead: Vec<Vec<u8>>,
-    /// Clustering values, then the other values, of the last visited row.
+    /// Clustering values of the last visited row, followed by its other values.
     pub(crate) row: Vec<Vec<u8>>,
 }
 
@@ -162,7 +165,7 @@ impl Walk {
         self.levels.len()
     }
 
-    /// Makes the key of a seed.
+    /// Generates the partition key for a seed.
     pub(crate) fn seek(&mut self, seed: i64) {
         self.key_seed = 0;
         for (column, value) in self.columns.key.iter_mut().zip(&mut self.key) {
@@ -173,7 +176,7 @@ impl Walk {
         }
     }
 
-    /// Begins a visit to the current partition; `draws` determines the random choices.
+    /// Begins a visit to the current partition. `draws` determines the random choices.
     pub(crate) fn begin(&mut self, visit: Visit, draws: Draws) {
         self.draws = draws;
         if self.levels.is_empty() {
@@ -209,8 +212,8 @@ impl Walk {
         self.has_next = self.start(0);
     }
 
-    /// Moves to visit number `visit`, with `rows` rows in each. A visit without rows continues with
-    /// the rows of the next visit. So the earlier visits determine the start of a visit.
+    /// Moves to visit number `visit`. Each visit has `rows` rows. A visit without rows continues
+    /// with the rows of the next visit. So the earlier visits determine where a visit starts.
     fn visit(&mut self, visit: i64, rows: i64) {
         let (seed, known, place) = self.visited;
         let (mut number, mut start) = if seed == self.key_seed && known <= visit {
@@ -232,7 +235,7 @@ impl Walk {
         self.visited = (self.key_seed, number + 1, start);
     }
 
-    /// Draws the first level again and moves to the row at this position.
+    /// Draws the first level again, and moves to the row at this position.
     fn start(&mut self, place: i64) -> bool {
         self.rolls.fill(1.0);
         self.chances.fill(1.0);
@@ -240,7 +243,8 @@ impl Walk {
         self.seek_row(place)
     }
 
-    /// Returns the position of row number `scalar` of an average partition, level by level.
+    /// Returns the position of row number `scalar` of an average partition, as an index on each
+    /// level.
     fn position(&self, scalar: i64) -> Vec<i64> {
         let mut rest = scalar;
         let mut position: Vec<i64> = self
@@ -291,7 +295,7 @@ impl Walk {
         self.current[level] += count;
     }
 
-    /// Moves to the first row of the visit; returns false if there is none.
+    /// Moves to the first row of the visit. Returns false if the visit has no row.
     fn seek_row(&mut self, scalar: i64) -> bool {
         let leaf = self.levels.len() - 1;
         if scalar == 0 {
@@ -315,8 +319,8 @@ impl Walk {
         self.behind_last(leaf) <= 0 && self.choose(leaf, true)
     }
 
-    /// Handles a position that does not exist: moves to the next value of the nearest level above
-    /// with a further value. Returns false at the end of the partition.
+    /// Handles a position that does not exist. Moves to the next value of the nearest level above
+    /// that has a further value. Returns false at the end of the partition.
     fn climb(&mut self, level: usize) -> bool {
         let mut above = level;
         loop {
@@ -337,9 +341,10 @@ impl Walk {
         true
     }
 
-    /// Compares the current value with the last row of the visit: 1 after it, -1 before it, 0 if it
-    /// is the last value that is not after it. A level's only remaining value represents all values
-    /// that an average partition would have after it.
+    /// Compares the current value with the last row of the visit. Returns 1 if the value is after
+    /// it and -1 if it is before it. Returns 0 if it is the last value that is not after it. The
+    /// only remaining value of a level represents all values that an average partition would have
+    /// after it.
     fn behind_last(&self, level: usize) -> i32 {
         let mut before = false;
         for (depth, values) in self.levels.iter().enumerate().take(level + 1) {
@@ -356,14 +361,15 @@ impl Walk {
         0
     }
 
-    /// Leaves the current value of a level, and chooses the next row.
+    /// Leaves the current value of a level, and selects the next row.
     fn advance(&mut self, level: usize) -> bool {
         self.pass(level, 1);
         self.choose(level, false)
     }
 
-    /// Chooses a row, starting at the current values: moves down if the draw selects it, on to the
-    /// next value if not, and up when a level is exhausted. Returns false at the end of the visit.
+    /// Selects a row, starting at the current values. Moves down if the draw selects the value, and
+    /// otherwise to the next value. Moves up when a level is exhausted. Returns false at the end of
+    /// the visit.
     fn choose(&mut self, level: usize, first: bool) -> bool {
         let mut level = level;
         loop {
@@ -384,7 +390,7 @@ impl Walk {
             }
             let chance = self.chance * self.chances[level];
             let forced = first && behind == 0;
-            // Number of values to skip before the selected one.
+            // Skips this number of values before the selected one.
             let passed = match self.levels[level].passed(&mut self.draws) {
                 _ if forced || chance > ALWAYS => 0,
                 Some(passed) => passed,
@@ -411,14 +417,14 @@ impl Walk {
             if behind >= 0 {
                 return false;
             }
-            // The skip does not pass the last value or the last visited one, because these are
-            // examined.
+            // The skip ends at the last value or at the last visited value, because these values
+            // are examined.
             let visited = self.last[level].saturating_sub(self.current[level]);
             self.pass(level, passed.min(visited).max(1));
         }
     }
 
-    /// Makes the next row of the visit; returns false at its end.
+    /// Generates the next row of the visit. Returns false at the end of the visit.
     pub(crate) fn next_row(&mut self) -> bool {
         if !self.has_next {
             return false;

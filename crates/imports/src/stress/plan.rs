@@ -1,4 +1,4 @@
-//! Turns a command line into a step: tables, statements, operations, limits.
+//! Turns a command line into a step. The step has tables, statements, operations and limits.
 
 mod predefined;
 mod user;
@@ -17,7 +17,7 @@ use crate::import::{Import, ImportStep, Offer, ReadFile, StepLimit};
 use workload::{Kind, Policy, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Place};
 
-/// Maximum number of warm-up operations, and their share of the run's.
+/// Maximum number of warm-up operations, and their share of the run's operations.
 const WARMUP_MAX: u64 = 50_000;
 const WARMUP_SHARE: f64 = 0.25;
 
@@ -79,7 +79,7 @@ struct RunTables {
 struct Planner<'a> {
     run: &'a Run,
     seed: u64,
-    /// Place of the profiles' names.
+    /// Place of the words that name the profiles.
     profile_place: Place,
     out: Diagnostics,
     notes: Vec<String>,
@@ -120,7 +120,7 @@ impl Planner<'_> {
         (self.kinds.len() - 1) as u8
     }
 
-    /// Adds a statement of the newest kind.
+    /// Adds a statement to the kind that was added last.
     fn statement(&mut self, statement: Statement) -> u16 {
         self.statements.push(Statement {
             prepared: self.run.options.connect.style == Style::Prepared,
@@ -178,8 +178,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the limit of the run. It is the stated one, or `count` operations if the seeds end
-    /// after them.
+    /// Returns the limit of the run: the stated limit, or `count` operations if the seeds end
+    /// before it.
     fn limit(&mut self, count: Option<u64>) -> StepLimit {
         match (self.run.limit, count) {
             (Limit::Operations(_), count) => StepLimit::Operations(count.unwrap_or(0)),
@@ -197,7 +197,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the step for `nodes` nodes.
+    /// Returns the step for a cluster of `nodes` nodes.
     fn step(&mut self, prepared: RunTables, nodes: u64) -> Option<ImportStep> {
         let run = self.run;
         let runs = self.dist(&run.clustering);
@@ -273,8 +273,8 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the number of warm-up operations: equal for each kind of operation and each node, as in
-/// the tool.
+/// Returns the number of warm-up operations. As in the tool, it is equal for each kind of operation
+/// and each node.
 fn warmup(run: &Run, nodes: u64) -> u64 {
     let kinds = match &run.verb {
         Verb::Mixed(weights) => weights.len(),
@@ -282,7 +282,7 @@ fn warmup(run: &Run, nodes: u64) -> u64 {
         Verb::Read | Verb::Write | Verb::CounterRead | Verb::CounterWrite => 1,
     };
     let iterations = match run.limit {
-        // Rounded down, as in the tool.
+        // The number is rounded down, as in the tool.
         Limit::Operations(count) => ((count as f64 * WARMUP_SHARE) as u64).min(WARMUP_MAX),
         Limit::Duration(_) | Limit::Uncertainty { .. } => WARMUP_MAX,
     };

@@ -1,6 +1,6 @@
-//! Reads a user profile: one table by its CQL, the values of its columns, its inserts, queries.
+//! Reads a user profile: the CQL of one table, the values of its columns, its inserts and queries.
 //!
-//! Long because each key of the file has its reader here.
+//! The file is long because each key of a profile is read here.
 
 mod queries;
 mod statements;
@@ -38,13 +38,14 @@ const KEYS: [&str; 11] = [
 /// The key whose value may come from the cluster.
 pub(super) const DEFINITION: &str = "table_definition";
 
-/// Limits for a profile. The parser works like SnakeYAML: of a repeated key, the last value counts.
+/// Limits for the text of a profile. As in SnakeYAML, the last value of a repeated key counts.
 pub(super) const LIMITS: Limits = Limits {
     last_wins: true,
     ..Limits::WORKLOAD
 };
 
-/// Keys of inserts in older profiles that cassandra-stress does not know, with their replacements.
+/// Keys of inserts that occur in older profiles, but that cassandra-stress does not know. Each has
+/// its replacement.
 const OLD_INSERT: [(&str, &str); 3] = [
     (
         "pervisit",
@@ -54,8 +55,8 @@ const OLD_INSERT: [(&str, &str); 3] = [
     ("visits", "write it on the command line: -insert visits=…"),
 ];
 
-/// A profile's settings of inserts. Absent settings come from the command line, or are the tool's
-/// defaults.
+/// Settings of inserts in a profile. If a setting is absent, it comes from the command line, or has
+/// the tool's default.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inserts {
     pub(super) partitions: Option<Dist>,
@@ -74,7 +75,7 @@ pub(super) struct Query {
     pub(super) same_row: bool,
     pub(super) bound: Vec<Cell>,
     pub(super) returned: Option<Vec<Cell>>,
-    /// Reason why its rows are not compared, if the query reads.
+    /// Reason why the rows of the query are not compared, if the query reads.
     pub(super) not_compared: Option<&'static str>,
     pub(super) must_find: bool,
     pub(super) is_select: bool,
@@ -90,26 +91,28 @@ pub(super) struct TokenQuery {
     pub(super) page_size: i32,
 }
 
-/// A parsed profile.
+/// A user profile that was read.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pub(super) name: Option<String>,
     pub(super) keyspace: String,
     pub(super) table: Table,
     pub(super) columns: Columns,
-    /// The statements of its schema, in order.
+    /// Statement that creates the keyspace. The statements in `create` follow it.
     pub(super) create_keyspace: Option<String>,
     /// True if the profile itself defines the keyspace.
     pub(super) is_keyspace_defined: bool,
     pub(super) create: Vec<String>,
     pub(super) inserts: Inserts,
     pub(super) queries: Vec<Query>,
-    /// Queries that cannot be parsed, by name. They are mistakes only where they are used.
+    /// Queries that cannot be parsed, by name. A run that uses such a query has a mistake.
     pub(super) unreadable: Vec<(String, Vec<Diagnostic>)>,
-    /// Names of queries that may write to its table, even if they cannot be parsed.
+    /// Names of queries that may write to the profile's table. This includes queries that cannot be
+    /// parsed.
     pub(super) writing: Vec<String>,
     pub(super) token_queries: Vec<TokenQuery>,
-    /// The insert's statement, its bound cells, and how many of those are not part of the key.
+    /// The insert's statement, its bound cells, and the number of bound cells that are not part of
+    /// the key.
     pub(super) insert_cql: String,
     pub(super) insert_bound: Vec<Cell>,
     pub(super) insert_values: usize,
@@ -118,7 +121,8 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// Returns the cells of `SELECT *`: keys, then statics, then the others, by name.
+    /// Returns the cells of `SELECT *`: the keys, then static columns, then the other columns, by
+    /// name.
     pub(super) fn all_cells(&self) -> Vec<Cell> {
         all_cells(&self.table)
     }
@@ -129,7 +133,7 @@ pub(super) fn missing(key: &str) -> String {
     format!("`{key}` is missing")
 }
 
-/// Reads the profile in `text`, whose name is `name`. Mistakes go to `out`.
+/// Reads the profile in `text`. Messages call it `name`. Mistakes are added to `out`.
 pub(super) fn read(name: &str, text: &str, out: &mut Diagnostics) -> Option<Profile> {
     let source = out.sources.len();
     out.sources.push(SourceText {
@@ -157,7 +161,7 @@ struct Reader<'a, 'd> {
     notes: Vec<String>,
 }
 
-/// Returns a note on each repeated key, at any depth.
+/// Returns a note on each key that is repeated, at any depth.
 fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
     let of_entry = |entry: &Entry| {
         let earlier = entry.earlier.as_ref();
@@ -179,15 +183,15 @@ fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
     }
 }
 
-/// Describes a place: `p.yaml:3`.
+/// Describes a place by file and line: `p.yaml:3`.
 fn where_is(place: &Place, out: &Diagnostics) -> String {
     let source = &out.sources[place.source];
     let (line, _) = yaml::line_and_column(&source.text, place.span.start);
     format!("{}:{line}", source.name)
 }
 
-/// Returns the place in the file of a statement's `fault`. It searches for the text, because YAML
-/// changes a text of several lines.
+/// Returns the place in the file of the mistake `fault` in a statement. The function searches for
+/// the text of the statement, because YAML changes a text of several lines.
 fn within(node: &Node, source: &str, text: &str, fault: &CqlMistake) -> Place {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let rest = text.get(fault.at..).unwrap_or_default();
@@ -292,7 +296,7 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// Returns notes on differences, and on defaults.
+    /// Returns notes on differences from the tool, and on defaults.
     fn notes(&mut self, keyspace: &str, columns: &Columns) -> Vec<String> {
         let named = |is: fn(&Column) -> bool| {
             let all = [&columns.key, &columns.clustering, &columns.values];
@@ -330,7 +334,7 @@ impl<'a> Reader<'a, '_> {
         notes
     }
 
-    /// Returns the generators of the table's columns; `None` if a row may become too large.
+    /// Returns the generators of the table's columns. `None` if a row may become too large.
     fn columns(&mut self, table: &Table) -> Option<Columns> {
         let columns = columns(table, &self.columnspec(table));
         if let Some(message) = columns.too_large() {
@@ -340,9 +344,9 @@ impl<'a> Reader<'a, '_> {
         Some(columns)
     }
 
-    /// Returns the statement that creates the keyspace. Without a definition, the tool expects the
-    /// keyspace to exist. A new cluster does not have it, and the statement does not change an
-    /// existing keyspace.
+    /// Returns the statement that creates the keyspace. If the profile does not define the
+    /// keyspace, the tool expects the keyspace to exist. A new cluster does not have it, and the
+    /// statement does not change an existing keyspace.
     fn create_keyspace(&mut self, keyspace: &str) -> String {
         match self.text("keyspace_definition") {
             Some((text, _)) => text.trim().trim_end_matches(';').to_owned(),
@@ -354,14 +358,15 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Returns the statements that create the table, each with its keyspace.
+    /// Returns the statements that create the table and its types, with the keyspace in each name.
     fn create(&mut self, keyspace: &str, types: &[UdtType]) -> Vec<String> {
         let (mut create, mut types_count) = (Vec::new(), 0);
         for key in ["type_definitions", "table_definition", "extra_definitions"] {
             for (text, place) in self.statements(key) {
                 let text = text.trim().trim_end_matches(';');
                 match schema::qualify(text, keyspace) {
-                    // The table needs its types, wherever they are in the profile.
+                    // Types come first, wherever they are in the profile, because the table needs
+                    // them.
                     Ok(cql) if matches!(schema::parse(text, types), Ok(DefinedObject::Type(_))) => {
                         create.insert(types_count, cql);
                         types_count += 1;
@@ -374,7 +379,7 @@ impl<'a> Reader<'a, '_> {
         create
     }
 
-    /// Returns the texts of a key, which has one text or a list.
+    /// Returns the texts of a key. The value of the key is one text or a list of texts.
     fn statements(&mut self, key: &str) -> Vec<(String, Place)> {
         let Some(node) = self.root.find(key) else {
             return Vec::new();
@@ -489,7 +494,8 @@ impl<'a> Reader<'a, '_> {
                 Some(column) => {
                     specs.insert((*column).to_owned(), spec);
                 }
-                // The tool also looks up columns, and never checks specifications.
+                // The tool looks up the specification of each column, and never checks
+                // specifications without a column.
                 None => {
                     let near =
                         near_name(name, known).map_or(String::new(), |hint| format!("; {hint}"));

@@ -1,5 +1,5 @@
-//! Parameters of the commands, and of the options for rows, rates and failures: one line per
-//! parameter, which serves for parsing, suggestions and explanations.
+//! Parameters of the commands, and of the options for rows, rates and failures. Each row describes
+//! one parameter, and serves for parsing, suggestions and explanations.
 //!
 //! The defaults are those of cassandra-stress 3.11.4. Alternatives that exclude each other have no
 //! bit in common.
@@ -25,7 +25,7 @@ pub(crate) const VERBS: [(&str, &[&str]); 6] = [
 const UNCERTAINTY: u8 = 1;
 const COUNT: u8 = 2;
 const DURATION: u8 = 4;
-/// In every alternative.
+/// All alternatives: the parameter may occur in each of them.
 pub(crate) const ANY: u8 = u8::MAX;
 
 /// Parameters of every command.
@@ -122,7 +122,7 @@ pub(crate) const FIRST: u8 = 1;
 /// The second alternative: `dist=`, `n=`, the ladder of threads.
 pub(crate) const SECOND: u8 = 2;
 
-/// `-pop`.
+/// Parameters of the option `-pop`.
 pub(crate) const POP: [KnownParam; 5] = [
     new(
         "seq=",
@@ -156,7 +156,7 @@ pub(crate) const POP: [KnownParam; 5] = [
     ),
 ];
 
-/// `-insert`.
+/// Parameters of the option `-insert`.
 pub(crate) const INSERT: [KnownParam; 8] = [
     new(
         "revisit=",
@@ -193,7 +193,7 @@ pub(crate) const INSERT: [KnownParam; 8] = [
     new("serial-cl=", ANY, "", "Serial consistency level of inserts"),
 ];
 
-/// `-col`.
+/// Parameters of the option `-col`.
 pub(crate) const COL: [KnownParam; 7] = [
     new(
         "names=",
@@ -224,7 +224,7 @@ pub(crate) const COL: [KnownParam; 7] = [
     ),
 ];
 
-/// `-rate`.
+/// Parameters of the option `-rate`.
 pub(crate) const RATE: [KnownParam; 7] = [
     new("threads=", FIRST, "", "Number of threads"),
     new(
@@ -250,7 +250,7 @@ pub(crate) const RATE: [KnownParam; 7] = [
     ),
 ];
 
-/// `-errors`.
+/// Parameters of the option `-errors`.
 pub(crate) const ERRORS: [KnownParam; 8] = [
     new("retries=", ANY, "9", "Number of attempts after the first"),
     new("ignore", ANY, "", "Continue after a failed operation"),

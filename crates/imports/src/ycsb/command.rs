@@ -7,9 +7,9 @@ use yaml::{Diagnostics, Place, did_you_mean};
 /// Phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Inserts rows.
+    /// Phase that inserts the rows.
     Load,
-    /// Runs the operations of the mix.
+    /// Phase in which the operations of the mix run.
     Run,
 }
 
@@ -19,22 +19,23 @@ pub(super) struct Command {
     pub(super) notes: Vec<String>,
 }
 
-/// Options with a value that have no effect here.
+/// Options with a value that have no effect in cassay.
 const WITHOUT_EFFECT: &[&str] = &["-l", "-label", "-cp", "-jvm-args", "-classpath"];
 
-/// Returns true if a word is such an option with its value in the same word: `-jvm-args=-Xmx4g`.
+/// Returns true if a word is an option without effect, with its value in the same word:
+/// `-jvm-args=-Xmx4g`.
 fn is_idle(word: &str) -> bool {
     let option = word.split_once('=').map(|(option, _)| option);
     option.is_some_and(|option| WITHOUT_EFFECT.contains(&option))
 }
 
-/// Parses the words, and reads the files that they name.
+/// Parses the words, and reads the files that the words name.
 pub(super) fn parse(
     words: &[String],
     read: ReadFile,
 ) -> Result<(Command, Properties), Diagnostics> {
     let mut reader = Reader::new(words);
-    // A pasted command line may include the program's name.
+    // A pasted command line may include the program's name, which is skipped.
     let mut index = usize::from(words.first().is_some_and(|word| is_launcher(word)));
     while index < words.len() {
         index += reader.take(index);
@@ -63,26 +64,27 @@ pub(super) fn parse(
         return Err(out);
     };
     if lost {
-        // The file's properties would be missing everywhere else.
+        // If a file cannot be read, parsing ends here, because its properties would be missing
+        // everywhere else.
         return Err(properties.out);
     }
     let notes = reader.notes;
     Ok((Command { phase, notes }, properties))
 }
 
-/// Returns true if a word is YCSB's own program: `bin/ycsb`, `./bin/ycsb.sh`.
+/// Returns true if a word is the name of YCSB's program: `bin/ycsb`, `./bin/ycsb.sh`.
 fn is_launcher(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     matches!(name, "ycsb" | "ycsb.sh" | "ycsb.bat")
 }
 
-/// Parses word by word.
+/// Parses the words one by one.
 struct Reader<'a> {
     words: &'a [String],
     places: Vec<Place>,
     properties: Properties,
     phase: Option<Phase>,
-    /// Files and properties, with the index of their word.
+    /// Files and properties, each with the index of its word.
     files: Vec<(usize, &'a str)>,
     set: Vec<(usize, &'a str, &'a str)>,
     notes: Vec<String>,
@@ -111,7 +113,8 @@ impl<'a> Reader<'a> {
         self.properties.out.add(&self.places[index], message, hint);
     }
 
-    /// Takes the word at `index`, with its value if it has one; returns the number of words used.
+    /// Parses the word at `index`. If the word is an option with a value, also parses the value.
+    /// Returns the number of parsed words.
     fn take(&mut self, index: usize) -> usize {
         let word = self.words[index].as_str();
         let value = self.words.get(index + 1).map(String::as_str);
@@ -140,7 +143,7 @@ impl<'a> Reader<'a> {
         1
     }
 
-    /// Returns true if the word is the name after `load` or `run`.
+    /// Returns true if the word is the binding, which is the name after `load` or `run`.
     fn is_binding(&self, index: usize) -> bool {
         let before = index.checked_sub(1).map(|at| self.words[at].as_str());
         matches!(before, Some("load" | "run")) && !self.words[index].starts_with('-')
@@ -154,7 +157,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes an option with a value; returns false if the word is not one.
+    /// Parses an option with a value. Returns false if the word is not such an option.
     fn takes(&mut self, index: usize, option: &str, value: &'a str) -> bool {
         let at = index + 1;
         match option {

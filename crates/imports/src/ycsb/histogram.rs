@@ -1,26 +1,26 @@
 //! Field lengths from a file: `fieldlengthdistribution=histogram`.
 //!
 //! The file's first line is `BlockSize`, a tab and a number of bytes. Each further line has the
-//! number of a bucket, starting at 0, a tab and the number of fields in it. Draws follow YCSB's
-//! code exactly. Bucket i represents (i + 1) blocks, but the last bucket represents as many as the
-//! one before it. A bucket also takes the first draw of the next one.
+//! number of a bucket, starting at 0, a tab and the number of fields in the bucket. Draws follow
+//! YCSB's code exactly. Bucket i represents (i + 1) blocks, but the last bucket represents as many
+//! as the one before it. A bucket also takes the first draw of the next one.
 
 use super::properties::Properties;
 use crate::import::ReadFile;
 
-/// Maximum number of buckets: the number of different lengths in bytes that fit in a row.
+/// Maximum number of buckets. A row has room for this number of different lengths in bytes.
 const BUCKETS_MAX: usize = 1 << 20;
 
-/// Numbers of fields by length.
+/// Numbers of fields, by length.
 #[derive(Debug)]
 pub(super) struct Buckets {
-    /// Bytes from one bucket to the next.
+    /// Difference in length between two neighbouring buckets, in bytes.
     block: u64,
     /// Cumulative number of fields, by bucket.
     sums: Vec<u64>,
 }
 
-/// Limits of a length.
+/// Minimum and maximum of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LengthLimits {
     pub(super) least: u64,
@@ -28,7 +28,7 @@ pub(super) struct LengthLimits {
 }
 
 impl Buckets {
-    /// Returns the total number of fields; at least 1.
+    /// Returns the total number of fields, which is at least 1.
     pub(super) fn area(&self) -> u64 {
         self.sums.last().copied().unwrap_or(1)
     }
@@ -36,12 +36,12 @@ impl Buckets {
     /// Returns the length for a draw below [`Buckets::area`].
     pub(super) fn length(&self, draw: u64) -> u64 {
         let last = self.sums.len() - 1;
-        // The first bucket whose sum is not below the draw.
+        // Finds the first bucket whose sum is not below the draw.
         let bucket = self.sums[..last].partition_point(|sum| *sum < draw);
         self.block * (bucket as u64 + 1).min(last as u64)
     }
 
-    /// Returns the minimum and the maximum length that is drawn.
+    /// Returns the minimum and the maximum length that can be drawn.
     pub(super) fn limits(&self) -> LengthLimits {
         LengthLimits {
             least: self.length(0),
@@ -49,7 +49,7 @@ impl Buckets {
         }
     }
 
-    /// Returns the mean of the lengths that are drawn.
+    /// Returns the mean of the lengths that can be drawn.
     pub(super) fn mean(&self) -> u64 {
         let mut before = 0;
         let mut bytes = 0u128;
@@ -72,8 +72,8 @@ impl Buckets {
     }
 }
 
-/// Reads the file that the properties name; `None`, with the mistake recorded, if it is wrong. No
-/// length exceeds `most`.
+/// Reads the file that the properties name. If the file is wrong, records the mistake and returns
+/// `None`. No length exceeds `most`.
 pub(super) fn read(properties: &mut Properties, most: u64, read: ReadFile) -> Option<Buckets> {
     const KEY: &str = "fieldlengthhistogram";
     let name = properties.text(KEY).unwrap_or("hist.txt").to_owned();
@@ -145,7 +145,7 @@ fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
     Ok(buckets)
 }
 
-/// Parses a number that fits YCSB's int.
+/// Parses a number that fits into an int of YCSB.
 fn number(text: &str) -> Option<u64> {
     let number = text.trim().parse::<u64>().ok()?;
     (number <= i32::MAX as u64).then_some(number)
@@ -160,7 +160,8 @@ mod tests {
         let buckets = buckets("BlockSize\t10\n0\t2\n1\t0\n2\t3\n3\t1\n", 1000).expect("right");
         assert_eq!(buckets.area(), 6);
         let lengths: Vec<u64> = (0..6).map(|draw| buckets.length(draw)).collect();
-        // 0 - 2 <= 0, 1 - 2, 2 - 2: one block; 3 - 2 - 0 - 3 <= 0: three; the last bucket: three.
+        // YCSB subtracts the numbers of fields from the draw. 0 - 2 <= 0, 1 - 2 and 2 - 2 lead to
+        // one block, and 3 - 2 - 0 - 3 <= 0 leads to three. The last bucket also has three blocks.
         assert_eq!(lengths, [10, 10, 10, 30, 30, 30]);
         let limits = buckets.limits();
         assert_eq!((limits.least, limits.most, buckets.mean()), (10, 30, 20));

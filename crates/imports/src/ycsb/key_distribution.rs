@@ -1,22 +1,22 @@
-//! Chooses the record of an operation: YCSB's request distributions, drawn from the seed and the
-//! operation's number instead of per-thread random numbers.
+//! Chooses the record of an operation by YCSB's request distributions. They are drawn from the seed
+//! and the operation's number instead of per-thread random numbers.
 //!
 //! The zipfian formula is that of Gray et al., "Quickly generating billion-record synthetic
-//! databases", SIGMOD 1994, which YCSB uses. Record numbers have 64 bits here. YCSB converts its
-//! numbers to an int, so they end at 2^31.
+//! databases", SIGMOD 1994, which YCSB uses. Record numbers have 64 bits in cassay. YCSB converts
+//! its numbers to an int, so they end at 2^31.
 
 use workload::random::Draws;
 
-/// YCSB's skew constant.
+/// Skew constant of YCSB's zipfian distributions.
 const THETA: f64 = 0.99;
-/// Number of the ranks that `zipfian` scatters over the records, and their zeta.
+/// Number of ranks that `zipfian` scatters over the records, and the zeta of this number.
 const SCRAMBLED_ITEMS: u64 = 10_000_000_000;
 const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
-/// Number of zeta's terms that are added up one by one. The Euler–Maclaurin formula gives the rest,
-/// with an error below 1e-12.
+/// Number of terms of zeta that are added up one by one. The Euler–Maclaurin formula approximates
+/// the rest, with an error below 1e-12.
 const TERMS_EXACT: u64 = 1_000_000;
 
-/// Returns the 64-bit FNV-1a hash of the eight bytes of `number`, lowest first, as a positive
+/// Returns the 64-bit FNV-1a hash of the eight bytes of `number`, lowest byte first, as a positive
 /// number.
 pub(super) fn fnv(mut number: u64) -> u64 {
     let mut hash = 0xCBF2_9CE4_8422_2325u64; // offset basis
@@ -53,7 +53,7 @@ impl Zipfian {
         }
     }
 
-    /// Draws a rank below `items`; 0 is the most popular.
+    /// Draws a rank below `items`. Rank 0 is the most popular.
     pub(super) fn draw(&mut self, items: u64, draws: &mut Draws) -> u64 {
         let items = items.max(1);
         if items > self.zeta_items && items - self.zeta_items < TERMS_EXACT {
@@ -97,11 +97,11 @@ fn zeta(items: u64) -> f64 {
 /// Records of a table, by number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records {
-    /// The first record.
+    /// Number of the first record.
     pub first: u64,
     /// Number of records that were initially loaded.
     pub loaded: u64,
-    /// The last record that was inserted.
+    /// Number of the last record that was inserted.
     pub last: u64,
 }
 
@@ -109,18 +109,18 @@ pub(super) struct Records {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chooser {
     Uniform,
-    /// Over the records, including those that the run will probably add.
+    /// Zipf's law over the records, including those that the run will probably add.
     Zipfian {
         zipfian: Zipfian,
         span: u64,
     },
     Latest(Zipfian),
     Sequential,
-    /// Back from the last record, with this rate.
+    /// An exponential distribution of the distance back from the last record, with this rate.
     Exponential {
         gamma: f64,
     },
-    /// This share of the operations uses this many first records.
+    /// This share of the operations uses the first `records` records.
     Hotspot {
         records: u64,
         share: f64,
@@ -156,7 +156,7 @@ impl Chooser {
             }
             Chooser::Zipfian { zipfian, span } => loop {
                 let record = first + fnv(zipfian.draw(SCRAMBLED_ITEMS + 1, draws)) % *span;
-                // If the run has not yet inserted the record, another one is drawn.
+                // If the run has not inserted this record yet, another one is drawn.
                 if record <= last {
                     return record;
                 }
@@ -197,7 +197,7 @@ mod tests {
         let items = TERMS_EXACT + 500_000;
         let summed: f64 = (1..=items).map(|i| libm::pow(i as f64, -THETA)).sum();
         assert!((zeta(items) - summed).abs() < 1e-9);
-        // YCSB's published constant for ten billion items.
+        // This constant for ten billion items is published with YCSB.
         assert!((zeta(SCRAMBLED_ITEMS) - SCRAMBLED_ZETA).abs() < 1e-6);
     }
 

@@ -1,9 +1,9 @@
-//! Imports YCSB's core workload with its Cassandra binding. It converts command line and property
-//! files to a step.
+//! Imports YCSB's core workload with its Cassandra binding. This module converts a command line and
+//! property files to a step.
 //!
-//! Keys, request distributions and the mix are YCSB's. Random choices that YCSB makes per thread
-//! are a function of the seed and the operation's number, so every read can be verified and every
-//! run repeated.
+//! Keys, request distributions and the mix are YCSB's. YCSB makes some random choices per thread.
+//! Here, these are a function of the seed and the operation's number, so every read can be verified
+//! and every run repeated.
 
 mod command;
 mod histogram;
@@ -27,16 +27,16 @@ use cql::Consistency;
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::Diagnostics;
 
-/// Maximum number of records: a key of 19 digits can number them and all later inserts.
+/// Maximum number of records. A key of 19 digits can number these records and all later inserts.
 const RECORDS_MAX: u64 = 1 << 62;
 const FIELDS_MAX: u64 = 1000;
 
 const RETRIES: &str = "core_workload_insertion_retry_limit";
-/// Maximum number of retries that the engine counts; after this number of failures, another retry
-/// does not help.
+/// Maximum number of retries that the engine can count. After this number of failures, another
+/// retry does not help.
 const RETRIES_MAX: u64 = u8::MAX as u64;
 
-/// Properties that have an effect here.
+/// Names of the properties that have an effect in cassay.
 const KNOWN: &[&str] = &[
     "cassandra.coreconnections",
     "cassandra.keyspace",
@@ -85,7 +85,7 @@ const KNOWN: &[&str] = &[
     "writeallfields",
     "zeropadding",
 ];
-/// Properties of YCSB's own output. The code that writes the output reads them.
+/// Names of the properties of YCSB's own output. The code that writes this output reads them.
 const OUTPUT: &[&str] = &[
     "exporter",
     "exportfile",
@@ -101,7 +101,8 @@ const OUTPUT: &[&str] = &[
     "timeseries.granularity",
     "timeseries.percentiles",
 ];
-/// Properties without effect here, or prefixes of them up to a dot; a note names them.
+/// Properties without effect in cassay, or prefixes of their names up to a dot. A note names each
+/// property.
 const WITHOUT_EFFECT: &[&str] = &[
     "basicdb.",
     "cassandra.connecttimeoutmillis",
@@ -147,7 +148,7 @@ pub(crate) fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Impo
     })
 }
 
-/// Returns a property of a command line and its files, for printing YCSB's output; `None` if the
+/// Returns a property of a command line and its files, for printing YCSB's output. `None` if the
 /// import finds a mistake.
 pub fn property(words: &[String], name: &str, read: ReadFile) -> Option<String> {
     let (_, properties) = command::parse(words, read).ok()?;
@@ -251,7 +252,7 @@ impl Settings {
     ) -> Settings {
         let count = properties.count("fieldcount", 10, 1..=FIELDS_MAX) as usize;
         let prefix = name(properties, "fieldnameprefix", "field");
-        // YCSB's statements do not quote the names, so Cassandra folds their case.
+        // YCSB's statements do not quote names, so Cassandra converts them to lower case.
         let keyspace = name(properties, "cassandra.keyspace", "ycsb").to_lowercase();
         let table = name(properties, "table", "usertable").to_lowercase();
         let mut source = table::table(command, properties, count, &prefix, (seed, read));
@@ -330,7 +331,7 @@ impl Settings {
     }
 }
 
-/// Returns a property that must be a CQL name.
+/// Returns the value of a property that must be a CQL name.
 fn name(properties: &mut Properties, key: &str, default: &str) -> String {
     let name = properties.text(key).unwrap_or(default).to_owned();
     if !workload::is_identifier(&name) {
@@ -431,7 +432,7 @@ fn kinds(command: &Command, properties: &mut Properties) -> Vec<Kind> {
     for kind in &mut kinds {
         kind.policy.timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
     }
-    // YCSB retries only the inserts of its load.
+    // YCSB retries only the inserts of a load.
     if command.phase == Phase::Load {
         kinds[INSERT].policy.retries = retries;
     }
@@ -461,8 +462,8 @@ fn connection(properties: &mut Properties) -> Connection {
     }
 }
 
-/// Returns the pool size: YCSB's driver opens the core connections first, and more up to the
-/// maximum later.
+/// Returns the pool size. YCSB's driver first opens the core connections, and later more up to the
+/// maximum.
 fn connections(properties: &mut Properties) -> Option<u32> {
     let keys = ["cassandra.coreconnections", "cassandra.maxconnections"];
     let counts = keys.map(|key| properties.count(key, 0, 0..=1024) as u32);

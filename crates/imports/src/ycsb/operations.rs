@@ -1,10 +1,10 @@
 //! The rows of YCSB's table, and the operations on them.
 //!
-//! The first characters of a value are the number of the operation that wrote it; the others follow
-//! from seed, record, field and that number. So every field of a row can be verified alone,
-//! regardless of the operation that wrote it last. To Cassandra, they are as random as YCSB's own
-//! values: printable ASCII without a pattern. With `dataintegrity`, values are YCSB's own, byte for
-//! byte: functions of key and field.
+//! The first characters of a value are the number of the operation that wrote it. The other
+//! characters follow from seed, record, field and that number. So every field of a row can be
+//! verified alone, regardless of the operation that wrote it last. To Cassandra, values are as
+//! random as YCSB's own: printable ASCII without a pattern. With `dataintegrity`, values are YCSB's
+//! own, byte for byte. They are functions of key and field.
 
 use std::sync::Arc;
 
@@ -19,17 +19,18 @@ use workload::random::{Draws, GOLDEN, lane, mix};
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Number of characters of a value that encode its writer: 64 bits, six at a time.
+/// Number of characters of a value that encode its writer. They encode 64 bits, six bits per
+/// character.
 const WRITER_CHARACTERS: usize = 11;
-/// Minimum number of further characters, below which random text could pass for a value.
+/// Minimum number of further characters. With fewer characters, random text could pass for a value.
 const CONTENT_CHARACTERS_MIN: usize = 6;
 
-/// Lanes of the seed.
+/// Numbers of the random streams that are derived from the seed.
 const KEYS: u64 = 32;
 const VALUES: u64 = 33;
 const FIELDS: u64 = 34;
 
-/// Indexes of operations; their kinds have the same indexes.
+/// Indexes of operations. The kind of an operation has the same index.
 pub(super) const READ: usize = 0;
 pub(super) const UPDATE: usize = 1;
 pub(super) const INSERT: usize = 2;
@@ -40,18 +41,18 @@ pub(super) const KINDS: usize = 5;
 /// Distribution of a drawn length.
 #[derive(Clone, Debug)]
 pub(super) enum Length {
-    /// Always the maximum.
+    /// The length is always the maximum.
     Constant,
     /// Every length is equally likely.
     Uniform,
-    /// Short texts are popular.
+    /// A zipfian distribution, in which short texts are popular.
     Zipfian(super::key_distribution::Zipfian),
-    /// According to the counts in a file.
+    /// The distribution in a file with numbers of fields.
     Histogram(Arc<super::histogram::Buckets>),
 }
 
 impl Length {
-    /// Draws a length of `least` to `most`.
+    /// Draws a length within `limits`.
     fn draw(&self, limits: LengthLimits, draws: &mut Draws) -> u64 {
         let LengthLimits { least, most } = limits;
         match self {
@@ -66,15 +67,15 @@ impl Length {
     }
 }
 
-/// Statements, by operation.
+/// Indexes of the statements of each operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Statements {
     pub(super) insert: u16,
-    /// One per field, or one for all fields.
+    /// Statements that read: one for each field, or one for all fields.
     pub(super) read: Vec<u16>,
     pub(super) update: Vec<u16>,
     pub(super) scan: Vec<u16>,
-    /// Reads that are followed by an update, one for each pair of read and update.
+    /// Reads that are followed by an update. Each pair of a read and an update has one such read.
     pub(super) modify: Vec<u16>,
 }
 
@@ -97,28 +98,28 @@ pub(super) struct Table {
     pub(super) mix: Mix,
     pub(super) chooser: Chooser,
     pub(super) statements: Statements,
-    /// For each statement, its bound values apart from the key.
+    /// For each statement, the bound values apart from the key.
     pub(super) binds: Vec<Binds>,
-    /// Prefix of the fields' names, if values are those of `dataintegrity`.
+    /// Prefix of the names of the fields, if values are those of `dataintegrity`.
     pub(super) integrity: Option<String>,
     /// Fields in the order in which `SELECT *` returns them.
     pub(super) by_name: Vec<usize>,
-    /// Ranges that clients load, if each client has its own.
+    /// Ranges that clients load, if each client has its own range.
     pub(super) ranges: Option<ClientRanges>,
 }
 
 /// Bound values of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binds {
-    /// Key, then every field.
+    /// The key, then every field.
     Insert,
-    /// Key; returns key and every field, or one field.
+    /// The key. The statement returns the key and every field, or one field.
     Read(Option<usize>),
-    /// Key; returns every field in the fields' own order, without the key.
+    /// The key. The statement returns every field in the order of the fields, without the key.
     ReadNamed,
-    /// Fields, then the key.
+    /// The fields, then the key.
     Update(Option<usize>),
-    /// Key, then the number of rows.
+    /// The key, then the number of rows.
     Scan,
 }
 
@@ -144,8 +145,8 @@ impl Table {
             || self.field_lengths.least as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN
     }
 
-    /// Appends YCSB's deterministic value, truncated to the length. It is key and field, then
-    /// repeatedly Java's hash of the preceding text.
+    /// Appends the deterministic value of YCSB, truncated to the length. The value begins with key
+    /// and field. Then Java's hash of the preceding text is appended repeatedly.
     fn append_integrity(&self, prefix: &str, record: u64, field: usize, out: &mut Vec<u8>) {
         let start = out.len();
         let end = start + self.field_bytes_max();
@@ -163,7 +164,7 @@ impl Table {
         out.truncate(end);
     }
 
-    /// Returns the average number of draws by `zipfian` at the beginning of a run until it finds an
+    /// Returns how often `zipfian` draws on average at the beginning of a run until it finds an
     /// existing record.
     pub(super) fn draws_per_key(&self) -> Option<u64> {
         match self.chooser {
@@ -195,7 +196,7 @@ impl Table {
             })
     }
 
-    /// Appends the value that `writer` gives a field, without its length.
+    /// Appends the value that the operation `writer` gives to a field, without a length.
     fn append_value(&self, record: u64, field: usize, writer: u64, out: &mut Vec<u8>) {
         if let Some(prefix) = &self.integrity {
             return self.append_integrity(prefix, record, field, out);
@@ -211,12 +212,12 @@ impl Table {
         while out.len() < end {
             let bits = draws.bits().to_le_bytes();
             let count = bits.len().min(end - out.len());
-            // 64 printable characters, starting with the space.
+            // There are 64 printable characters, starting with the space.
             out.extend(bits[..count].iter().map(|byte| b' ' + byte % 64));
         }
     }
 
-    /// Returns true if a cell equals the value that its own first characters imply.
+    /// Returns true if a cell equals the value that the first characters of the cell imply.
     fn is_right(&self, record: u64, field: usize, cell: &[u8], expected: &mut Vec<u8>) -> bool {
         // With `dataintegrity` the value does not depend on the writer.
         let head = match (self.integrity.is_some(), cell.get(..WRITER_CHARACTERS)) {
@@ -233,7 +234,7 @@ impl Table {
     }
 }
 
-/// Appends text.
+/// Appends a formatted text.
 fn push_text(out: &mut Vec<u8>, text: core::fmt::Arguments) {
     out.extend_from_slice(text.to_string().as_bytes());
 }
@@ -263,14 +264,14 @@ impl OperationSource for Table {
     fn may_ask(&self, stage: Stage, kind: usize) -> bool {
         match stage {
             Stage::Load => kind == INSERT,
-            // The parts of a read-modify-write belong to it.
+            // The parts of a read-modify-write count as a read-modify-write.
             Stage::Main if kind > MODIFY => self.mix.has(MODIFY),
             Stage::Main => self.mix.has(kind),
             Stage::Verify | Stage::ReadBack => kind == READ,
         }
     }
 
-    /// Divides a load between clients, like `insertstart` and `insertcount`; in a run, all clients
+    /// Divides a load between clients, as `insertstart` and `insertcount` do. In a run, all clients
     /// of YCSB choose among all records.
     fn in_ranges(
         self: Arc<Self>,
@@ -322,7 +323,7 @@ impl YcsbCursor {
         }
     }
 
-    /// Returns the operation's number, as it is in values.
+    /// Returns the operation's number in the form in which values contain it.
     fn writer(&self) -> u64 {
         self.operation.number << 1 | u64::from(self.stage == Stage::Main)
     }

@@ -1,12 +1,12 @@
-//! Reads properties as YCSB does: Java's `.properties` files in the order of the command line, then
-//! `-p name=value`, each property with its place.
+//! Reads properties as YCSB does. Java's `.properties` files come first, in the order of the
+//! command line, then `-p name=value`. Each property has its place.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 
-/// A property's value and its place.
+/// Value of a property, and its place.
 #[derive(Clone, Debug)]
 struct Property {
     value: String,
@@ -17,12 +17,12 @@ struct Property {
 #[derive(Debug)]
 pub(super) struct Properties {
     all: BTreeMap<String, Property>,
-    /// Mistakes found up to now.
+    /// Mistakes found so far.
     pub(super) out: Diagnostics,
 }
 
 impl Properties {
-    /// Creates an empty set; `command` is the text of source 0 of the mistakes.
+    /// Creates an empty set of properties. Mistakes refer to `command` as source 0.
     pub(super) fn new(command: String) -> Properties {
         let source = SourceText {
             name: "command line".to_owned(),
@@ -54,12 +54,12 @@ impl Properties {
         self.all.insert(key.to_owned(), Property { value, place });
     }
 
-    /// Returns the text of a property.
+    /// Returns the text of a property. `None` if the property is absent.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.all.get(key).map(|property| property.value.as_str())
     }
 
-    /// Returns the names with this ending, in order.
+    /// Returns the names of properties with this ending, in order.
     pub(super) fn names_with(&self, end: &str) -> Vec<String> {
         let names = self.all.keys().filter(|name| name.ends_with(end));
         names.cloned().collect()
@@ -121,12 +121,13 @@ impl Properties {
         }
     }
 
-    /// Returns true if a property is `true`; as in Java, any other text is false.
+    /// Returns true if the value of a property is `true`. As in Java, any other text is false.
     pub(super) fn flag(&self, key: &str, default: bool) -> bool {
         self.text(key).map_or(default, |text| text.eq_ignore_ascii_case("true"))
     }
 
-    /// Returns one of some words; the first one is the default.
+    /// Returns the value of a property, which must be one of these words. The first word is the
+    /// default.
     pub(super) fn word(&mut self, key: &str, words: &[&'static str]) -> &'static str {
         let Some(text) = self.text(key).map(str::to_owned) else {
             return words[0];
@@ -141,9 +142,10 @@ impl Properties {
         }
     }
 
-    /// Returns the names that are not `known`, for a note. A misspelt known name is a mistake,
-    /// because YCSB ignores it silently. It is not a mistake if it is in `others`, such as
-    /// properties of YCSB's many forks. `others` also contains prefixes of names, up to a dot.
+    /// Returns the names that are not `known`, for a note. If a name is a misspelt known name, it
+    /// is a mistake, because YCSB ignores it silently. It is not a mistake if it is in `others`,
+    /// such as properties of YCSB's many forks. `others` also contains prefixes of names, up to a
+    /// dot.
     pub(super) fn unknown(&mut self, known: &[&str], others: &[&str]) -> Vec<String> {
         let idle = others;
         let names: Vec<String> = self.all.keys().cloned().collect();
@@ -170,8 +172,8 @@ impl Properties {
     }
 }
 
-/// Returns true if one change turns a name into another one: one character removed, added or
-/// replaced, or two neighbours exchanged. It ignores case.
+/// Returns true if one change turns a name into another one, ignoring case. A change removes, adds
+/// or replaces one character, or exchanges two neighbours.
 fn is_slip(written: &str, meant: &str) -> bool {
     let [mut a, mut b] = [written, meant].map(|name| name.to_lowercase().into_bytes());
     if a.len() > b.len() {
@@ -186,14 +188,15 @@ fn is_slip(written: &str, meant: &str) -> bool {
     }
 }
 
-/// Returns the entries of a `.properties` text: key, value, and their range of bytes.
+/// Returns the entries of a `.properties` text. Each entry has the key, the value, and their range
+/// of bytes.
 fn lines(text: &str) -> Vec<(String, String, Range<usize>)> {
     let mut entries = Vec::new();
     let mut at = 0;
     while at < text.len() {
         let start = at;
         let mut logical = String::new();
-        // A line that ends with an odd number of backslashes continues in the next one.
+        // A line that ends with an odd number of backslashes continues on the next line.
         loop {
             let line = text[at..].split(['\n']).next().unwrap_or("");
             at += (line.len() + 1).min(text.len() - at);
@@ -218,7 +221,7 @@ fn lines(text: &str) -> Vec<(String, String, Range<usize>)> {
     entries
 }
 
-/// Returns key and value of a logical line; `None` if it is blank.
+/// Returns the key and the value of a logical line. `None` if the line is blank.
 fn entry(line: &str) -> Option<(String, String)> {
     if line.is_empty() {
         return None;

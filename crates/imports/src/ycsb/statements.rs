@@ -1,12 +1,13 @@
-//! The statements of YCSB's Cassandra binding: one for all fields, or one for each field.
+//! The statements of YCSB's Cassandra binding. An operation has one statement for all fields, or
+//! one for each field.
 
 use super::operations::{Binds, INSERT, KINDS, MODIFY, READ, SCAN, Statements, UPDATE};
 use cql::Consistency;
 use workload::Statement;
 
-/// Parameters of the statements.
+/// Parameters that determine the form of the statements.
 pub(super) struct Shape {
-    /// Table with its keyspace.
+    /// Name of the table, with its keyspace.
     pub(super) table: String,
     pub(super) fields: Vec<String>,
     pub(super) read_level: Consistency,
@@ -14,7 +15,7 @@ pub(super) struct Shape {
     /// True if a read requests all fields. `write_all` is true if a write sets all fields.
     pub(super) read_all: bool,
     pub(super) write_all: bool,
-    /// True if a read of all fields names them.
+    /// True if a read of all fields names each field.
     pub(super) by_name: bool,
     /// True if values can be verified.
     pub(super) verifies: bool,
@@ -29,7 +30,7 @@ pub(super) struct StatementSet {
 }
 
 impl Shape {
-    /// Returns the fields of each statement: all fields, or one.
+    /// Returns the fields of each statement. A statement has all fields, or one field.
     fn parts(&self, all: bool) -> Vec<Option<usize>> {
         if all {
             vec![None]
@@ -77,7 +78,7 @@ impl Shape {
         )
     }
 
-    /// Builds all statements.
+    /// Builds all statements of the table.
     pub(super) fn make(&self) -> StatementSet {
         let mut made = StatementSet::default();
         let (reads, writes) = (self.parts(self.read_all), self.parts(self.write_all));
@@ -95,7 +96,7 @@ impl Shape {
             let update = Binds::Update(*field);
             let id = self.add(&mut made, self.update(*field), UPDATE, update);
             made.by_kind.update.push(id);
-            // A read-modify-write for each field that it can write.
+            // Adds a read-modify-write for each field that it can write.
             let read = reads[number % reads.len()];
             let first = self.add(&mut made, self.select(read), MODIFY, Binds::Read(read));
             let second = self.add(&mut made, self.update(*field), MODIFY, update);

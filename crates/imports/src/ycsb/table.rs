@@ -1,4 +1,5 @@
-//! Reads the properties of the table, its records and their distribution.
+//! Reads the properties of the table, the properties of its records, and those of their
+//! distribution.
 
 use super::RECORDS_MAX;
 use super::command::{Command, Phase};
@@ -10,13 +11,14 @@ use crate::import::ReadFile;
 use workload::mix::Mix;
 use workload::random::lane;
 
-/// Maximum size of a row: less than Cassandra's commit log accepts with its default segment size.
+/// Maximum size of a row. It is less than Cassandra's commit log accepts with its default segment
+/// size.
 const ROW_BYTES_MAX: u64 = 16_000_000;
 const SCAN_ROWS_MAX: u64 = i32::MAX as u64;
-/// The lane of the seed that draws the mix.
+/// Number of the random stream that draws the mix.
 const MIX: u64 = 31;
 
-/// Returns the table. Its statements are filled in later.
+/// Returns the table. The statements are filled in later.
 pub(super) fn table(
     command: &Command,
     properties: &mut Properties,
@@ -80,8 +82,8 @@ pub(super) fn table(
     }
 }
 
-/// Returns the mix. A load only inserts, so a command line that sets all of it to 0 is valid for a
-/// load.
+/// Returns the mix. Since a load only inserts, a command line that sets all parts of the mix to 0
+/// is valid for a load.
 fn weights(phase: Phase, properties: &mut Properties) -> [f64; KINDS] {
     let mut weights = [0.0; KINDS];
     for (kind, key, default) in [
@@ -124,7 +126,8 @@ fn chooser(properties: &mut Properties, records: Records, operations: u64, inser
         "exponential" => {
             let percentile = properties.number("exponential.percentile", 95.0, 0.001..=99.999);
             let share = properties.number("exponential.frac", 0.857_142_857_1, 1e-9..=1.0);
-            // YCSB spreads it over `recordcount`, regardless of the first record of this client.
+            // YCSB spreads the draws over `recordcount`, regardless of the first record of this
+            // client.
             let range = (records.last + 1) as f64 * share;
             let gamma = -libm::log(1.0 - percentile / 100.0) / range;
             Chooser::Exponential { gamma }

@@ -3,7 +3,7 @@
 use super::operations::MODIFY;
 use super::*;
 
-/// Returns the properties of the published workloads, in the format of the files.
+/// Returns a file of a published workload, with the properties in their published form.
 fn file(name: &str) -> Result<String, String> {
     let (read, update, scan, insert, modify, distribution) = match name {
         "a" => (0.5, 0.5, 0.0, 0.0, 0.0, "zipfian"),
@@ -192,7 +192,7 @@ fn mistakes_are_said_where_they_stand() {
     }
 }
 
-/// A single sentence used to refuse the whole workload. Its own properties are not mistakes.
+/// One sentence used to refuse the whole workload. The properties of the workload are not mistakes.
 #[test]
 fn a_time_series_workload_is_refused_operation_by_operation() {
     let series = "-p workload=site.ycsb.workloads.TimeSeriesWorkload -p tagcount=3 \
@@ -212,7 +212,8 @@ fn a_time_series_workload_is_refused_operation_by_operation() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    // A property that is not used is not refused, and an unknown operation is not reported here.
+    // A property that the workload does not use is not refused, and an unknown operation is not
+    // reported here.
     for part in ["scanproportion:", "tagcount", "sparsity", "timestampunits"] {
         assert!(!said.contains(part), "{part}: {said}");
     }
@@ -220,7 +221,7 @@ fn a_time_series_workload_is_refused_operation_by_operation() {
     assert_eq!(said.matches("command line:").count(), 1, "{said}");
 }
 
-/// Ten follow-up mistakes used to hide the message that a file could not be read.
+/// The message that a file could not be read used to be hidden among ten follow-up mistakes.
 #[test]
 fn of_a_file_that_cannot_be_read_nothing_else_is_said() {
     assert_eq!(mistakes("run -P zzz").matches("command line:").count(), 1);
@@ -265,7 +266,7 @@ fn dataintegrity_writes_ycsb_s_values_and_reads_name_the_fields() {
     let expected = "user6284781860667377211:field0:-56807877:2032869390:-165488160:\
                     1762371712:-169193395:-1039977118:-10";
     assert_eq!(bound(&import.steps[0], 0)[1], expected.as_bytes());
-    // A short field is cut from the same text.
+    // A shorter field has the beginning of the same text.
     let import = imported("load -P a -p dataintegrity=true -p fieldlength=12");
     assert_eq!(bound(&import.steps[0], 0)[1], &expected.as_bytes()[..12]);
     for line in [
@@ -351,7 +352,7 @@ fn the_binding_s_settings_act() {
     assert_eq!(import.connection.connections_per_node, Some(4));
     assert_eq!(import.connection.username, None);
     assert!(import.steps[0].before[1].contains("\"ycsb\".\"usertable\""));
-    // Only a load retries.
+    // Only the inserts of a load are retried.
     let import = imported("run -P d -p core_workload_insertion_retry_limit=3");
     assert_eq!(import.steps[0].program.kinds()[INSERT].policy.retries, 0);
 }
@@ -369,7 +370,7 @@ fn command_lines_of_scripts_are_taken_as_they_stand() {
             "load cassandra-cql -jvm-args=-Xmx4g -cp=x.jar -P a -threads 8",
             8,
         ),
-        // A load inserts, regardless of the mix.
+        // A load only inserts, regardless of the mix.
         (
             "load -P a -p readproportion=0 -p updateproportion=0 -threads 9",
             9,
@@ -439,8 +440,8 @@ fn distributions_have_ycsb_s_shares() {
             500,
             0.1,
         ),
-        // 95 % of the draws are within the last 857 records. Of the draws repeated beyond 1000,
-        // 3.03 % do: (0.05 - 0.0303) / (1 - 0.0303).
+        // 95 % of the draws are within the last 857 records. Draws beyond 1000 are repeated, so the
+        // share is (0.05 - 0.0303) / (1 - 0.0303), where 3.03 % of the draws are beyond 1000.
         ("exponential", 143, 0.0203),
         // This client has few records, but YCSB spreads the draws over the whole recordcount.
         (

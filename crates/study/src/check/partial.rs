@@ -18,8 +18,8 @@ pub(super) fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -
     Tree::Null
 }
 
-/// Checks that a variant changes only the permitted sections. Their keys are checked when they are
-/// merged into the study.
+/// Checks that a variant changes only the permitted sections. The keys of these sections are
+/// checked when they are merged into the study.
 fn partial(what: &str, node: &Node, diagnostics: &mut Diagnostics) {
     if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
         let message = format!(
@@ -65,7 +65,7 @@ pub(super) fn phase(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> T
     any(node)
 }
 
-/// Refuses keys that do not lead to one of [`format::PHASE_PATHS`].
+/// Refuses keys that do not lead to a path of [`format::PHASE_PATHS`].
 fn phase_keys(node: &Node, phase: &str, path: &str, diagnostics: &mut Diagnostics) {
     for entry in node.entries().unwrap_or_default() {
         let whole = join(path, &entry.key);

@@ -11,7 +11,7 @@ pub(super) enum CompileFailure {
     Mistakes(Diagnostics),
 }
 
-/// Compiles a workload file. The files that it names are in the same folder.
+/// Compiles a workload file. The files that it names are in the same folder as the workload file.
 pub(super) fn compiled(
     file: &str,
     text: &str,

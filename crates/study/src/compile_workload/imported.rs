@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use yaml::{Diagnostics, Node, Place, Raw};
 
-/// Settings that become variants.
+/// Settings that become variants of a study.
 #[derive(Debug, Default)]
 pub struct Steps {
     /// The settings of each step, with its name. The name is empty if the workload is not an
@@ -22,7 +22,8 @@ pub struct Steps {
     pub notes: Vec<String>,
 }
 
-/// Returns the settings of every step of an import, without changes to other settings.
+/// Returns the settings of every step of an import. Settings without an import are returned as a
+/// single step.
 pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps, Diagnostics> {
     let Some(imported) = &settings.workload.import else {
         let mut settings = settings;
@@ -39,7 +40,8 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
         if let Some(imported) = &mut settings.workload.import {
             imported.step = number;
         }
-        // Faults belong to the last step. The steps before it fill tables.
+        // Faults belong to the last step. The earlier steps only fill tables, so they have no
+        // faults.
         if number + 1 < import.steps.len() {
             settings.faults.clear();
         }
@@ -81,7 +83,8 @@ fn procedure(step: &ImportStep) -> Procedure {
     }
 }
 
-/// Returns the window of a step, which is its duration if that is known before it runs.
+/// Returns the window of a step. The window has the duration of the step, if that is known before
+/// the step runs.
 fn window(step: &ImportStep) -> Window {
     Window {
         warmup: Warmup::Fixed(0),
@@ -94,7 +97,7 @@ fn window(step: &ImportStep) -> Window {
     }
 }
 
-/// Imports all command lines. Returns their steps in order, each with a unique name.
+/// Imports all command lines. Returns the steps of all of them in order, each with a unique name.
 ///
 /// # Errors
 /// The mistakes in the first command line that cannot be imported.
@@ -127,14 +130,15 @@ pub fn import(
     Ok(all)
 }
 
-/// Divides the range of each step between the clients.
+/// Divides the range of each step between the clients, so that each client processes its own part.
 fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagnostics> {
     let workers = &imported.range_workers;
     let needed: u64 = workers.iter().sum();
     let mut has_range = false;
     for step in &mut all.steps {
         let name = &step.name;
-        // A step that creates tables runs its statements one after the other.
+        // A step that creates tables has one operation in flight, because its statements run one
+        // after the other.
         let threads = least_in_flight(step.offer);
         if u64::from(threads) < needed {
             all.notes.push(format!(
@@ -198,7 +202,8 @@ fn import_one(
     let import = imports::import(tool, &words, seed, &|name| inputs.read(name))?;
     if let Some(password) = &import.connection.password {
         inputs.hide(password.reveal());
-        // A study is stored and shown with its run.
+        // cassay refuses a password in the command, because a study is stored and shown with its
+        // run.
         if tool.without_password(&words, password.reveal()) != words {
             return Err(refused(
                 tool,
@@ -221,7 +226,7 @@ fn refused(tool: Tool, command: &str, why: &str, hint: &str) -> Diagnostics {
     out
 }
 
-/// Reports faults that end after their step, if the length of the step is known.
+/// Reports faults that end after their step has ended, if the length of the step is known.
 pub(super) fn beyond_step(
     node: &Node,
     draft: &Draft,
@@ -281,7 +286,7 @@ mod tests {
         let (together, _) = stress("machines: [{workers: 2}, {workers: 1}]");
         let (apart, notes) = stress(ALIKE);
         assert_ne!(apart, together);
-        // The third worker begins at the end of the first client's part.
+        // The operations of the third worker begin at the end of the first client's part.
         assert_eq!((apart[2], apart[5]), (together[200], together[201]));
         let said = "write: each of 2 clients processes its own part";
         assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");

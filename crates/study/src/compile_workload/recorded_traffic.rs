@@ -27,8 +27,8 @@ pub(super) fn program(recorded: &RecordedTraffic, inputs: &Inputs<'_>) -> Result
     Ok(::query_log::program(&recording, &recorded.name(), &schema))
 }
 
-/// Applies a recording to the settings, and returns notes on it. Resolving has already reported its
-/// mistakes.
+/// Applies a recording to the settings, and returns notes on the recording. Resolving has already
+/// reported its mistakes.
 pub(super) fn apply(
     settings: &mut Settings,
     recorded: &RecordedTraffic,
@@ -38,13 +38,13 @@ pub(super) fn apply(
         return Vec::new();
     };
     if recorded.schema.is_none() && matches!(settings.target, Target::Attach(_)) {
-        // Its tables are used unchanged.
+        // The tables of the recording are used unchanged.
         settings.data = Data {
             load: Load::None,
             ..Data::present(0)
         };
     }
-    // A recording contains no answers to compare with.
+    // No read is compared, because a recording contains no answers.
     settings.verify.every_nth = None;
     settings.verify.sample = Sample::Rows(0);
     if let Some(speed) = recorded.speed {
@@ -63,14 +63,14 @@ pub(super) fn apply(
     notes
 }
 
-/// Returns the length of a window that sends a whole recording once, ns. The window ends with the
-/// recording, within a second. A recording shorter than a second repeats until the end of the
+/// Returns the length of a window that sends a whole recording once, in ns. The window ends with
+/// the recording, within a second. A recording shorter than a second repeats until the end of the
 /// second.
 fn window_ns(recording: &Recording, speed: f64) -> u64 {
     let ns = |seconds: f64| (seconds * SECOND_NS as f64 / speed).floor() as u64;
     let exact = ns(recording.seconds());
     let in_ms = exact / MILLISECOND_NS * MILLISECOND_NS;
-    // Whole milliseconds are easier to read, and must include the last operation.
+    // Whole milliseconds are easier to read, but the window must include the last operation.
     let window = if ns(recording.last_due_s()) < in_ms {
         in_ms
     } else {
@@ -79,7 +79,7 @@ fn window_ns(recording: &Recording, speed: f64) -> u64 {
     window.max(SECOND_NS)
 }
 
-/// Describes the number of operations and the time in which they are sent.
+/// Describes the number of operations, and the time in which the run sends them.
 fn offered(recording: &Recording, speed: f64) -> String {
     let window_s = window_ns(recording, speed) as f64 / SECOND_NS as f64;
     let all = counted(recording.operations(), "operation");

@@ -11,13 +11,13 @@ use versions::Release;
 pub enum Type {
     /// A non-empty text.
     Text(fn(&mut Draft, &str)),
-    /// Letters, digits, `.`, `_` and `-`. The value becomes part of a path.
+    /// A name of letters, digits, `.`, `_` and `-`. The value becomes part of a path.
     Name(fn(&mut Draft, &str)),
-    /// A release of Cassandra, or a line of releases, which means its newest release.
+    /// A release of Cassandra, or a line of releases. A line means its newest release.
     Release(fn(&mut Draft, &Release)),
     /// A CQL name: letters, digits and `_`, beginning with a letter, with at most 48 characters.
     CqlName(fn(&mut Draft, &str)),
-    /// A whole number with optional suffix, between two limits.
+    /// A whole number with an optional suffix, between two limits.
     Count(u64, u64, fn(&mut Draft, u64)),
     /// A number between two limits, which may have a fraction.
     Number(f64, f64, fn(&mut Draft, f64)),
@@ -39,25 +39,29 @@ pub enum Type {
     Level(&'static [Consistency], fn(&mut Draft, Consistency)),
     /// A list of at least one item. Each item is applied as its type defines.
     List(&'static Type),
-    /// Keys that the user chooses, with values of one type. The values find their key in the draft.
+    /// Keys that the user chooses, with values of one type. When a value is applied, the draft
+    /// contains its key.
     Map(&'static Type),
-    /// Any value, which is passed on unchanged: cassandra.yaml, parameters of a workload.
+    /// Any value, which is passed on unchanged. Examples are cassandra.yaml and parameters of a
+    /// workload.
     Any(fn(&mut Draft, &Tree)),
-    /// One of these words, or a value of the type.
+    /// One of these words, or a value of this type.
     WordOr(&'static [Word], &'static Type),
-    /// A value of the first type, or a list of them, or a mapping of the second type.
+    /// A value of the first type, a list of such values, or a mapping of the second type.
     Either(&'static Type, &'static Type),
-    /// Fixed keys: the rows below, which are applied after the function of the section.
+    /// Fixed keys, which are the rows below this one. They are applied after the function of the
+    /// section.
     Section(fn(&mut Draft)),
-    /// A name, a file, or an environment variable, but never the secret itself.
+    /// The source of a secret: a name, a file, or an environment variable, but never the secret
+    /// itself.
     Secret(fn(&mut Draft, SecretSource)),
-    /// Names with partial studies.
+    /// Names of variants, each with a partial study.
     Variants,
-    /// Names of axes with names of values with partial studies.
+    /// Names of axes, each with names of values, each with a partial study.
     Matrix,
     /// A partial study of the settings that a phase may change.
     Phase,
-    /// Names with dotted paths and values.
+    /// Names of scales, each with dotted paths and values.
     Scales,
 }
 
@@ -83,13 +87,14 @@ impl Type {
 /// A row of the table, which describes one key.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Dotted path.
+    /// Dotted path of the key.
     pub path: &'static str,
     /// Type of the value.
     pub typ: Type,
     /// True if the key is required whenever its section is present.
     pub required: bool,
-    /// Default value, as users write it. `None` without a default, or if `what` explains it.
+    /// Default value, as users write it. `None` if the key has no default, or if `what` explains
+    /// the default.
     pub default: Option<&'static str>,
     /// Meaning of the key.
     pub what: &'static str,

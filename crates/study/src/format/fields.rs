@@ -1,6 +1,6 @@
 //! The rows of the table: every key that a study may have.
 //!
-//! Long because it is one table.
+//! The file is long because it is one table.
 
 pub use row::LOCAL_NODES_MAX;
 
@@ -18,21 +18,22 @@ use row::{
 };
 use std::time::Duration;
 
-/// A choice between words, each with the value that it sets.
+/// Makes the type of a choice between words. Each word has the value that it sets.
 macro_rules! choice {
     (|$d:ident| $key:expr; $($word:literal => $value:expr),+) => {
         Type::Choice(&[$(($word, |$d| $key = $value)),+])
     };
 }
 
-/// One value for all kinds of operations, or one for each kind.
+/// Makes the rows of a key that has one value for all kinds of operations, or one for each kind.
 macro_rules! of_kinds {
     ($one:expr) => {
         Type::Either(&$one, &Type::Map(&$one))
     };
 }
 
-/// The period of a probe, or a boolean that states whether it runs. `true` means `probes.period`.
+/// Makes the row of a probe. Its value is the period of the probe, or a boolean that states whether
+/// the probe runs. `true` means `probes.period`.
 macro_rules! probe {
     ($key:ident) => {
         Type::WordOr(
@@ -61,7 +62,7 @@ mod row;
 mod target;
 mod topology;
 
-/// The format.
+/// All rows of the format.
 pub const FIELDS: [&[Field]; 21] = [
     STUDY,
     target::FIELDS,
@@ -131,9 +132,9 @@ const STUDY: &[Field] = &[
     ),
 ];
 
-/// Rows for the question, its data and its variants.
+/// Rows for the question, the data and the variants of a study.
 const SECTIONS: &[Field] = &[
-    // Keyspace and workload.
+    // Rows for keyspace and workload.
     with(
         "keyspace",
         SECTION,
@@ -341,7 +342,7 @@ const SECTIONS: &[Field] = &[
         })),
         "Parameters of the workload.",
     ),
-    // Data.
+    // Rows for the data.
     with(
         "data",
         SECTION,
@@ -420,7 +421,7 @@ const SECTIONS: &[Field] = &[
         "State of the page cache before the warm-up of a trial. With `drop`, the first reads come \
          from the disk.",
     ),
-    // Phases.
+    // Rows for phases.
     optional(
         "phases",
         SECTION,
@@ -440,7 +441,7 @@ const SECTIONS: &[Field] = &[
         Type::Phase,
         "Settings while a trial warms up, measures and verifies.",
     ),
-    // Variants.
+    // Rows for variants.
     optional(
         "variants",
         Type::Variants,
@@ -481,7 +482,7 @@ const SECTIONS: &[Field] = &[
 
 /// Rows for the measured window.
 const WINDOW: &[Field] = &[
-    // Window.
+    // Rows for warm-up and window.
     with("window", SECTION, "{}", "Warm-up and measured window."),
     with(
         "window.warmup",
@@ -531,7 +532,7 @@ const WINDOW: &[Field] = &[
         "Time that a window with `until: faults` continues after its last fault, in whole seconds. \
          The report considers a recovery complete after 30 s without a difference.",
     ),
-    // Price.
+    // Rows for the price.
     optional(
         "price_per_hour",
         Type::Either(
@@ -588,9 +589,9 @@ const WINDOW: &[Field] = &[
     ),
 ];
 
-/// Rows for the instrument, and for probes and actions during the measurement.
+/// Rows for the load generator, and for probes and actions during the measurement.
 const INSTRUMENT: &[Field] = &[
-    // Client.
+    // Rows for the client.
     with("client", SECTION, "{}", "The load generator."),
     optional(
         "client.machines",
@@ -698,7 +699,7 @@ const INSTRUMENT: &[Field] = &[
         "none",
         "Compression of CQL frames.",
     ),
-    // Verification.
+    // Rows for verification.
     with(
         "verify",
         SECTION,
@@ -732,7 +733,7 @@ const INSTRUMENT: &[Field] = &[
         "Consistency level for reading rows back. Default: the level of the workload's reads; for \
          `all`, the weakest level that returns every acknowledged write.",
     ),
-    // Probes.
+    // Rows for probes.
     optional(
         "probes",
         Type::WordOr(
@@ -810,7 +811,7 @@ const INSTRUMENT: &[Field] = &[
         }),
         "Scrape interval of an endpoint. Default: `probes.period`.",
     ),
-    // Scales.
+    // Rows for scales.
     optional(
         "scales",
         Type::Scales,

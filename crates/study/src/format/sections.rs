@@ -1,7 +1,7 @@
 //! Defines relations between keys: keys that exclude each other, and keys that a variant or a phase
 //! may set.
 
-/// Keys that users often write in the wrong place, with their right place.
+/// Keys that users often write in the wrong place, each with its right place.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("topology", "target.local.topology"),
     ("defaults", "variants"),
@@ -28,8 +28,8 @@ pub const VARIANT_SECTIONS: &[&str] = &[
     "price_per_hour",
 ];
 
-/// Keys that a phase may set: settings that a restart of the nodes applies, and table options. Any
-/// other key would require another cluster, or other data.
+/// Keys that a phase may set: settings that a restart of the nodes applies, and table options.
+/// Every other key would require another cluster, or other data.
 pub const PHASE_PATHS: &[&str] = &[
     "target.local.heap",
     "target.local.gc",
@@ -41,17 +41,17 @@ pub const PHASE_PATHS: &[&str] = &[
     "keyspace.options",
 ];
 
-/// Paths of phases. A path below one of these is merged like the rest of the path.
+/// Paths of phases. The keys below such a path are merged like the same keys of the whole study.
 pub const PHASES: &[&str] = &["phases.load", "phases.measure"];
 
-/// Keys that exclude each other.
+/// A set of keys that exclude each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Exclusive {
-    /// Path of the mapping.
+    /// Path of the mapping that contains the keys.
     pub path: &'static str,
-    /// Keys of the mapping, of which at most one may be present.
+    /// Keys of the mapping. At most one of them may be present.
     pub keys: &'static [&'static str],
-    /// True if one of them is required.
+    /// True if one of the keys is required.
     pub needed: bool,
 }
 
@@ -63,7 +63,7 @@ const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive 
     }
 }
 
-/// Keys that exclude each other. If an override sets one of them, the others are removed.
+/// Keys that exclude each other. If an override sets one of them, cassay removes the others.
 pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
     one_of(
@@ -148,8 +148,8 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     },
 ];
 
-/// Mappings that an override replaces as a whole. For example, a mix of `{write: 1}` over
-/// `{write: 9, read: 1}` means only writes.
+/// Mappings that an override replaces as a whole. For example, the mix `{write: 1}` over `{write:
+/// 9, read: 1}` means only writes.
 pub const REPLACED_WHOLE: &[&str] = &[
     "workload.mix",
     "workload.consistency",

@@ -1,4 +1,4 @@
-//! Checks studies of Accord tables. Their requests support only some consistency levels, and a node
+//! Checks studies of Accord tables. Such tables support only some consistency levels, and a node
 //! with such a table does not start when Accord is off (6.0-alpha2).
 
 use crate::settings::Variant;
@@ -9,14 +9,15 @@ use target_spec::{Change, LocalSpec, Target};
 use workload::schema::{DefinedObject, parse};
 use workload::{Program, table_of};
 
-/// Levels that Accord supports for reads and writes (6.0-alpha2), and Any for writes.
+/// Levels that Accord supports for reads and writes (6.0-alpha2). For writes, Accord also supports
+/// Any.
 const TAKEN: [Consistency; 4] = [One, Quorum, All, Serial];
 
-/// The transactional mode in which reads bypass Accord.
+/// The transactional mode in which reads do not use Accord.
 const READS_AS_BEFORE: &str = "mixed_reads";
 
-/// Returns the kinds of a workload if the server would refuse all their requests, with the reason
-/// for each.
+/// Returns the kinds of a workload for which the server would refuse all requests, with the reason
+/// for each kind.
 pub(super) fn refused_of(program: &Program) -> Vec<String> {
     let modes = modes_of(program);
     let mut refused = Vec::new();
@@ -47,7 +48,8 @@ pub(super) fn refused_of(program: &Program) -> Vec<String> {
     refused
 }
 
-/// Returns the transactional modes of the Accord tables that a program creates, by name.
+/// Returns the transactional modes of the Accord tables that a program creates, by the name of the
+/// table.
 fn modes_of(program: &Program) -> BTreeMap<String, String> {
     let mut types = Vec::new();
     let mut modes = BTreeMap::new();
@@ -70,7 +72,7 @@ fn is_on(target: &Target) -> bool {
 }
 
 /// Describes the first pair of variants for which a restart switches Accord off or on while nodes
-/// hold an Accord table. `None` without such a pair. `programs` are those of the variants.
+/// have an Accord table. `None` without such a pair. `programs` are the programs of the variants.
 pub(super) fn switched(variants: &[Variant], programs: &[&Program]) -> Option<String> {
     for (one, program) in variants.iter().zip(programs) {
         let target = &one.settings.target;

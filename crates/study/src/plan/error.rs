@@ -9,18 +9,19 @@ use workload::Program;
 /// Reason why a resolved study cannot be planned.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Its workload does not compile with its seed.
+    /// The workload does not compile with the seed of the study.
     #[error("{0}")]
     Compile(String),
-    /// It has statements that do more than read and write data, each with its variant, and the user
-    /// has not declared the author trusted.
+    /// The study has statements that do more than read and write data, and the user has not
+    /// declared the author trusted. Each statement comes with its variant.
     #[error("{}\nhint: pass --trust if you trust the author of the study", .0.join("\n"))]
     Untrusted(Vec<String>),
-    /// It has statements that are not CQL, or that are ambiguous, each with its variant and place.
+    /// The study has statements that are not CQL, or that are ambiguous. Each statement comes with
+    /// its variant and place.
     #[error("{}", .0.join("\n"))]
     Unreadable(Vec<String>),
-    /// It sends requests to Accord tables at consistency levels that they do not support, each with
-    /// its variant.
+    /// The study sends requests to Accord tables at consistency levels that these tables do not
+    /// support. Each level comes with its variant.
     #[error("{}\nhint: write `consistency: ONE` or `QUORUM` below `workload`", .0.join("\n"))]
     Levels(Vec<String>),
     /// Its variants switch Accord off on nodes that hold an Accord table.

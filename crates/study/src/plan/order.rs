@@ -8,21 +8,21 @@ use workload::random::Draws;
 /// A trial before its phases are planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// The variant.
+    /// Index of the variant in the study.
     pub variant: VariantIndex,
-    /// Index of the point.
+    /// Index of the point on the axis.
     pub rung: usize,
-    /// The block.
+    /// Index of the block.
     pub block: BlockIndex,
 }
 
 impl Study {
-    /// Returns the indexes of its variants, in order.
+    /// Returns the indexes of the study's variants, in order.
     pub fn variant_indexes(&self) -> impl Iterator<Item = VariantIndex> + use<> {
         (0..self.variants.len()).map(VariantIndex)
     }
 
-    /// Returns a variant. The index must be one of this study.
+    /// Returns a variant. The index must be that of a variant of this study.
     pub fn variant(&self, index: VariantIndex) -> &Variant {
         &self.variants[index.0]
     }
@@ -30,10 +30,10 @@ impl Study {
 
 /// Returns the order of trials. In a sequential order, the variants run one after the other. In an
 /// interleaved order, every variant runs in each block, so that drift of the machine affects all of
-/// them. Variants with the same target take turns at every point. Others keep their target for all
-/// their points, since a start takes longer than a trial. The runs of a screening are an exception.
-/// With several runs of one target in a row, drift of the machine would look like an effect of the
-/// target's settings.
+/// them. Variants with the same target take turns at every point. Variants with different targets
+/// keep their target for all their points, since a start takes longer than a trial. The runs of a
+/// screening are an exception. With several runs of one target in a row, drift of the machine would
+/// look like an effect of the target's settings.
 ///
 /// Turns are counterbalanced (see [`balanced`]). A random order is too often like `ab ab ba ab ab`,
 /// and an effect of the position in a block would then count as a difference. The points of several
@@ -41,8 +41,8 @@ impl Study {
 /// previous one.
 ///
 /// Steps of another tool's commands run in the order of those commands in each block, with any
-/// seed. Each step may need the data of the previous one. Only several such sequences of steps take
-/// turns, sequence by sequence.
+/// seed, because each step may need the data of the previous one. If there are several such
+/// sequences of steps, whole sequences take turns.
 ///
 /// Blocks that were added to a run come last, in a separate order. The planned order of earlier
 /// blocks does not change.
@@ -114,14 +114,14 @@ pub fn outlooks(study: &Study) -> Vec<ProcedureEstimate> {
 enum Turns {
     /// Variants take turns at every point.
     Points {
-        /// The variants.
+        /// The variants that take turns.
         group: Vec<VariantIndex>,
-        /// The points in their order, for each block.
+        /// The order of the points, for each block.
         rungs: Vec<Vec<usize>>,
-        /// By point and block: the order of the variants, as positions in the group.
+        /// Order of the variants by point and block, as positions in the group.
         variants: Vec<Vec<Vec<usize>>>,
     },
-    /// Chains take turns. For each block, their variants in order.
+    /// Chains take turns. For each block, the variants of all chains in order.
     Chains(Vec<Vec<VariantIndex>>),
 }
 
@@ -139,7 +139,8 @@ impl Turns {
             group.iter().flat_map(|chain| &chain.0).flatten().copied().collect();
         let of_group = || group.iter().map(|variant| &outlooks[variant.0]);
         let rungs_max = of_group().map(|outlook| outlook.turns_max).max().unwrap_or(0);
-        // The order of a single block cannot be balanced, and a rising order is easier to follow.
+        // The order of a single block cannot be balanced, so its points rise, which is easier to
+        // follow.
         let must_rise = blocks == 1 || of_group().any(|outlook| !outlook.any_order);
         Turns::Points {
             rungs: if must_rise {
@@ -155,7 +156,7 @@ impl Turns {
     fn arrange_chains(blocks: usize, group: &[Chain], chance: &mut Chance) -> Turns {
         let mut by_block = vec![Vec::new(); blocks];
         let chains = balanced(group.len(), blocks, chance);
-        // By chain, step and block: the order of the variants that take turns.
+        // Order of the variants that take turns, by chain, step and block.
         let steps: Vec<Vec<Vec<Vec<usize>>>> = group
             .iter()
             .map(|chain| {
@@ -201,11 +202,11 @@ impl Turns {
 }
 
 /// Steps that depend on each other, in their order. Each step lists the variants that take turns in
-/// it. A variant that is not a step of an import is a chain of one step.
+/// it. A variant that is not a step of an import forms a chain with a single step.
 struct Chain(Vec<Vec<VariantIndex>>);
 
-/// Returns the chains of a study, in its order. A variant without faults that was added to a step
-/// takes turns with it, since it needs the same earlier steps.
+/// Returns the chains of a study, in the order of the study. A variant without faults that was
+/// added to a step takes turns with that step, since it needs the same earlier steps.
 fn chains(study: &Study) -> Vec<Chain> {
     let import = |variant: VariantIndex| study.variant(variant).settings.workload.import.as_ref();
     let is_next = |last: &ImportedCommands, import: &ImportedCommands| {
@@ -234,7 +235,8 @@ fn chains(study: &Study) -> Vec<Chain> {
     chains
 }
 
-/// Returns true if a variant was added to a step of an import, and is that step without its faults.
+/// Returns true if a variant is the given step of an import without its faults, and was added for
+/// that step.
 fn is_beside(study: &Study, step: VariantIndex, variant: VariantIndex) -> bool {
     let [step, variant] = [step, variant].map(|one| study.variant(one));
     variant.is_added
@@ -242,7 +244,7 @@ fn is_beside(study: &Study, step: VariantIndex, variant: VariantIndex) -> bool {
         && step.settings.without_faults() == variant.settings.without_faults()
 }
 
-/// Returns for each block an order of `items` items. In every `items` consecutive blocks, each item
+/// Returns an order of `items` items for each block. In every `items` consecutive blocks, each item
 /// has each position once (a Latin square). So after any number of blocks, the numbers of times
 /// that an item had each position differ by at most one. The squares are Williams' (1949,
 /// "Experimental designs balanced for the estimation of residual effects of treatments"). Each item
@@ -273,8 +275,8 @@ pub(super) fn balanced(items: usize, blocks: usize, chance: &mut Chance) -> Vec<
     orders
 }
 
-/// Returns 0, 1, n − 1, 2, n − 2, …. The differences between neighbours are all different, modulo
-/// n.
+/// Returns the number at a position of the sequence 0, 1, n − 1, 2, n − 2, …. The differences
+/// between neighbours are all different, modulo n.
 fn zigzag(place: usize, items: usize) -> usize {
     match place % 2 {
         0 => (items - place / 2) % items,
@@ -295,7 +297,7 @@ fn groups_by_target(study: &Study) -> Vec<Vec<Chain>> {
     groups
 }
 
-/// A seeded shuffle with the same results on every machine.
+/// A shuffle that depends only on a seed, with the same results on every machine.
 pub(super) struct Chance(pub(super) Draws);
 
 impl Chance {

@@ -10,21 +10,21 @@ pub struct Phase {
     pub kind: PhaseKind,
     /// Actions of the phase.
     pub work: PhaseWork,
-    /// Expected length in seconds.
+    /// Expected length of the phase, in seconds.
     pub seconds: f64,
 }
 
 /// Actions of a phase.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseWork {
-    /// Actions that have only this description.
+    /// Actions that the plan describes only by this text.
     Said(String),
-    /// It offers load.
+    /// The phase offers load.
     Offer(Offer),
 }
 
 impl PhaseWork {
-    /// Returns load at a point, with the arrival process of the study.
+    /// Returns the work of applying load at a point, with the arrival process of the study.
     pub(super) fn offer(at: Option<Point>, settings: &Settings, length: OfferLength) -> PhaseWork {
         PhaseWork::Offer(Offer {
             at,
@@ -38,11 +38,11 @@ impl PhaseWork {
 /// Load that a phase applies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// Point on the axis. `None` in a plan if the procedure chooses it later.
+    /// Point on the axis. In a plan, `None` if the procedure chooses the point later.
     pub at: Option<Point>,
     /// True if arrivals at a rate form a Poisson process, like those of independent users.
     pub is_poisson: bool,
-    /// Speed relative to the recording. `None` if arrivals are regular or Poisson.
+    /// Speed of the replay relative to the recording. `None` if arrivals are regular or Poisson.
     pub recorded_speed: Option<f64>,
     /// Length of the load.
     pub length: OfferLength,
@@ -51,30 +51,31 @@ pub struct Offer {
 /// Length of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OfferLength {
-    /// A fixed time, ns.
+    /// The load lasts for a fixed time, in ns.
     For(u64),
-    /// Until throughput is steady, and at most this time, ns.
+    /// The load lasts until throughput is steady, but at most this time, in ns.
     UntilSteady(u64),
-    /// Until this time after the last fault, ns, but at most the second time, ns.
+    /// The load lasts until the first time has passed after the last fault, but at most the second
+    /// time. Both times are in ns.
     UntilFaults(u64, u64),
     /// A number of operations.
     Uncounted(u64),
-    /// The length that an imported step states.
+    /// The length that an imported step states, as text.
     Step(String),
 }
 
 measure::word_enum! {
-    /// The phases, in the order of a trial.
+    /// The phases, in the order in which a trial runs them.
     pub enum PhaseKind {
         /// Starts or attaches the target.
         Target = "target",
         /// Creates or empties keyspace and tables.
         Schema = "schema",
-        /// Writes rows.
+        /// Writes the rows of the data.
         Load = "load",
         /// Waits for flushes and compactions.
         Settle = "settle",
-        /// Keeps the loaded data as hard links.
+        /// Keeps the loaded data by hard links.
         Snapshot = "snapshot",
         /// Changes the nodes' configuration, one node after the other.
         Restart = "restart",

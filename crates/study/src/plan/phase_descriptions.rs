@@ -81,7 +81,7 @@ pub(super) fn load_words(settings: &Settings) -> String {
     }
 }
 
-/// Describes how all rows are read back, and states whether that proves that no write was lost.
+/// Describes how all rows are read back, and states whether this proves that no write was lost.
 pub(super) fn read_back_words(levels: &Levels) -> String {
     let Levels {
         copies,
@@ -112,7 +112,7 @@ pub(super) fn restore_words(settings: &Settings) -> String {
     format!("{how}{cache}")
 }
 
-/// Describes a target.
+/// Describes the start of a target.
 pub fn target_words(target: &Target) -> String {
     match target {
         Target::Local(local) => format!(

@@ -1,4 +1,4 @@
-//! Tests of the trials that a study expands to, and of their order.
+//! Tests of the trials into which a study expands, and of their order.
 
 use super::order::{Chance, balanced};
 use super::*;
@@ -99,8 +99,8 @@ fn a_snapshot_is_made_once_and_every_trial_restores_it_first() {
     );
 }
 
-/// The trials of a ladder keep the order and the operations of earlier versions, so that a run
-/// interrupted under one of them can be resumed.
+/// The trials of a ladder keep the order and the operations of earlier versions. So a run that was
+/// interrupted under an earlier version can be resumed.
 #[test]
 fn a_ladder_is_planned_whole_and_its_first_point_is_certain() {
     let study = study(
@@ -134,7 +134,8 @@ fn a_ladder_is_planned_whole_and_its_first_point_is_certain() {
     assert!(plan.estimate.seconds_least < plan.estimate.seconds);
 }
 
-/// A ladder did not end after five runs whose improvement was below the measurable difference.
+/// A ladder used to continue although five of its runs had improved by less than the measurable
+/// difference.
 #[test]
 fn an_imported_ladder_ends_by_uncertainty_if_its_runs_do() {
     for (words, expected) in [("write", Some(0.02)), ("write n=1000", None)] {
@@ -151,7 +152,8 @@ fn an_imported_ladder_ends_by_uncertainty_if_its_runs_do() {
     }
 }
 
-/// A procedure that finds its points during the run has turns for the maximum number of points.
+/// If a procedure finds its points during the run, the plan has a turn for each point that it may
+/// need.
 #[test]
 fn turns_without_a_point_are_planned_where_they_will_come() {
     let study = study(
@@ -329,7 +331,7 @@ fn the_shipped_first_look_fits_its_promises() {
 }
 
 /// Blocks beyond the minimum are planned, but not certain. Added blocks follow in their own order,
-/// and change no existing name.
+/// and no existing trial changes its name.
 #[test]
 fn possible_blocks_are_not_certain_and_added_ones_move_none() {
     let mut study = study(
@@ -358,7 +360,7 @@ fn possible_blocks_are_not_certain_and_added_ones_move_none() {
     );
 }
 
-/// A comparison of compressors with random bytes was planned without a warning.
+/// A comparison of compressors with random bytes was once planned without a warning.
 #[test]
 fn obstacles_to_an_answer_about_storage_give_warnings() {
     let warnings = |rest: &str| {
@@ -381,7 +383,7 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
     );
     let compressible = "workload: {use: kv, params: {compressible: 0.7}}\n";
     assert_eq!(warnings(&format!("{compressible}{compressors}")), "");
-    // Both have the same ratio on disk unless flushes use the table's compressor.
+    // Both compressors have the same ratio on disk unless flushes use the table's compressor.
     let zstd = compressors.replace("Snappy", "Zstd");
     let said = warnings(&format!("{compressible}{zstd}"));
     assert!(said.starts_with("Cassandra compresses a table with ZstdCompressor by LZ4"));
@@ -390,7 +392,7 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
         "b: {target: {local: {yaml: {flush_compression: table}}}, ",
     );
     assert_eq!(warnings(&format!("{compressible}{table}")), "");
-    // Variants that store the same data in the same way need no message.
+    // Variants that store the same data in the same way need no warning.
     let consistency = "variants: {a: {}, b: {workload: {consistency: {read: ONE}}}}\n";
     assert_eq!(
         warnings(&format!("workload: {{use: kv}}\n{consistency}")),
@@ -401,7 +403,7 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
     assert!(warnings(sizes).contains("differ in `workload.params`"));
 }
 
-/// Returns the names of steps in the order of measurement, block by block.
+/// Returns the names of steps in the order in which they are measured, block by block.
 fn steps_in_order(rest: &str, seed: u64) -> Vec<String> {
     let text = format!("study: s\nquestion: q\nseed: {seed}\ntarget: {{null: {{}}}}\n{rest}");
     let study = resolve("s", &text, &Overrides::default()).unwrap();
@@ -435,7 +437,8 @@ fn steps_of_another_tool_run_in_their_order_for_any_seed() {
     }
 }
 
-/// Sides take turns as a whole, so the results of a side's step exist for its next step.
+/// Sides take turns as a whole, so that the data of a side's step exists for the next step of this
+/// side.
 #[test]
 fn compared_imports_alternate_with_all_their_steps() {
     let rest = "workload: {stress: ['write n=9 -rate threads=1', 'read n=9 -rate threads=1']}\n\

@@ -70,7 +70,7 @@ fn notes_of_imports(sides: &[(VariantName, Vec<String>)]) -> Vec<String> {
     notes
 }
 
-/// Describes a grid, with its combinations and the points of each.
+/// Describes a grid, with the number of its combinations and the points of each combination.
 fn grid(resolved: &ResolvedScale) -> Option<String> {
     let first = resolved.variants.first().filter(|_| resolved.has_grid)?;
     let points = first.settings.procedure.outlook().points;
@@ -87,7 +87,7 @@ fn grid(resolved: &ResolvedScale) -> Option<String> {
     Some(format!("a grid of {}", axes.join(" × ")))
 }
 
-/// The key of a probe, and the observation that is missing without it.
+/// Keys of probes, each with the changes that an endurance run cannot observe without the probe.
 const WITHOUT: [(&str, &str); 4] = [
     ("processes", "growth of a node's memory"),
     ("jvm", "growth of direct buffers, open files and threads"),
@@ -98,7 +98,7 @@ const WITHOUT: [(&str, &str); 4] = [
     ),
 ];
 
-/// Returns a sentence if a variant with a long trial lacks a probe.
+/// Returns a note if a variant with a long trial lacks a probe.
 fn unseen(variants: &[Variant]) -> Option<String> {
     let settings = variants.iter().map(|variant| &variant.settings);
     let long: Vec<_> = settings.filter(|s| s.procedure.endurance().is_some()).collect();

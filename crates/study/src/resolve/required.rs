@@ -1,4 +1,5 @@
-//! Reports requirements that can never be judged, or never be met, as mistakes of the study.
+//! Reports requirements that can never be judged, or that can never be met, as mistakes of the
+//! study.
 
 use crate::settings::{Require, Variant, Where};
 use analysis::procedure::{Point, ProcedureEstimate};
@@ -46,7 +47,8 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
     found
 }
 
-/// Reports values at which the study measures no point, if all points are known.
+/// Reports requirements at values of the axis that the study does not measure, if all points are
+/// known.
 fn beside_points(require: &Require, outlook: &ProcedureEstimate) -> Option<Mistake> {
     let Where::Values(values) = &require.at else {
         return None;

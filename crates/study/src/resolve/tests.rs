@@ -44,7 +44,7 @@ fn good(overrides: &Overrides) -> Study {
     resolve("s.yaml", GOOD, overrides).unwrap()
 }
 
-/// A range was once planned without its end, and no message reported that.
+/// A range was once planned without its last point, and no message reported that.
 #[test]
 fn a_range_with_an_end_has_all_its_points_or_is_refused() {
     let with = |axis: &str| GOOD.replace("threads: [4, 8]", axis);

@@ -11,14 +11,14 @@ use yaml::{Diagnostics, Node};
 
 const PATH: &str = "repeat.without_faults";
 
-/// Name of the added variant. If there are several, it begins with the name of the first variant
-/// that it belongs to.
+/// Name of the added variant. If several variants are added, each name begins with the name of the
+/// first variant that the added variant belongs to.
 const NAME: &str = "without-faults";
 
-/// Name of the only side of a study when a variant is added to it.
+/// Name that the only side of a study gets when a variant is added.
 const WITH: &str = "with-faults";
 
-/// Adds the variants that are missing.
+/// Adds the variants without faults that the study does not have yet.
 pub(super) fn add(base: &Node, tree: &Tree, variants: &mut Vec<Variant>, out: &mut Diagnostics) {
     if !Draft::from_tree(tree).repeat.without_faults {
         return;
@@ -69,7 +69,7 @@ fn without(variant: &Variant, settings: Settings) -> Variant {
     }
 }
 
-/// Checks that a name is a valid folder name, and unique.
+/// Checks that the name is a valid folder name, and that no other variant has it.
 fn name(base: &Node, name: &VariantName, variants: &[Variant], out: &mut Diagnostics) {
     let why = match check::name(name.as_str()) {
         Err(why) => why,

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use target_spec::{NODE_PLACE, NodePlace};
 use yaml::{Diagnostics, Node, Raw};
 
-/// Path of the machines.
+/// Path of the machines of an attached cluster.
 const HOSTS: &str = "target.attach.hosts";
 
 /// Path of the address translations.
@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// Checks keys that are used together with a bundle. The bundle names its CA and the proxy in front
-/// of the nodes, so the nodes can be reached only by CQL.
+/// of the nodes. So only CQL can reach the nodes.
 fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
     const BUNDLE: &str = "target.attach.secure_connect_bundle";
     if !subject.wrote(BUNDLE) {

@@ -1,5 +1,6 @@
-//! Determines the Cassandra and Java versions of local nodes, which are a named release or the
-//! user's own build. It examines the build, so that the version is known before nodes start.
+//! Determines the Cassandra and Java versions of local nodes. The version is that of a named
+//! release or of the user's own build. The rules examine the build, so that the version is known
+//! before nodes start.
 
 use super::harmless::{HINT, is_own_word};
 use super::preset;
@@ -20,7 +21,7 @@ const JAVA: &str = "target.local.java";
 
 const NO_TARBALL_HINT: &str = "use a binary distribution: apache-cassandra-5.0.9-bin.tar.gz";
 
-/// Setting that cannot be started, with the reason.
+/// A setting with which nodes cannot start, with the reason.
 struct Mistake {
     path: &'static str,
     why: String,
@@ -37,7 +38,7 @@ impl Mistake {
     }
 }
 
-/// Reports settings that cannot be started.
+/// Reports settings with which nodes cannot start.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.has("target.local") {
         return;
@@ -60,7 +61,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         classes(&local.release, subject, out);
     }
     let settled = settled(&mut local, subject.node, subject.overrides);
-    // The digest is checked first. An incomplete download is also not a valid archive, but the
+    // The digest is checked first. An incomplete download is also an invalid archive, but a wrong
     // digest explains more.
     mistakes.extend(compared(&local.origin).and(settled).err());
     for Mistake { path, why, hint } in mistakes {
@@ -70,7 +71,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     trust(subject, out);
 }
 
-/// Compares the digest of a distribution that is one file. It reads the whole file. So it runs
+/// Compares the digest of a distribution that is one file. This reads the whole file, so it happens
 /// once, and not in every rule that needs the release.
 fn compared(origin: &Origin) -> Result<(), Mistake> {
     let Origin::Tarball { file, sha256 } = origin else {
@@ -102,7 +103,7 @@ fn classes(release: &Release, subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks trust. The user's own program requires `--trust` or the command line.
+/// Checks trust. A program of the user's own needs `--trust`, or must be named on the command line.
 fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
     let own = subject.node.find(CASSANDRA).filter(|node| matches!(node.raw, Raw::Map(_)));
     let java = subject
@@ -137,16 +138,17 @@ fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBu
     }
 }
 
-/// Examines the distribution that local nodes are started from, records its version, and renames
-/// settings to their names in its release line. Returns a sentence for each renamed setting, and
-/// for an unsupported Java.
+/// Examines the distribution from which local nodes start, records its version, and renames
+/// settings to their names in the release line of that version. Returns a sentence for each renamed
+/// setting, and for an unsupported Java.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<String> {
     let Target::Local(local) = target else {
         return Vec::new();
     };
-    // The rule has reported a mistake.
+    // If this fails, the rule has already reported the mistake.
     let _ = settled(local, node, overrides);
-    // It reads all jars. So it runs once, and not in every rule that needs the release.
+    // Identifying a build reads all jars. So this happens once, and not in every rule that needs
+    // the release.
     if let Origin::Home(home) = &local.origin {
         local.build = Home::read(home).ok().and_then(|home| identified(&home));
     }
@@ -155,14 +157,15 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
     let java = match &local.java {
         None => java_majors(&local.release).first().copied(),
         Some(JavaChoice::Major(major)) => Some(*major),
-        // Its version is unknown until it runs.
+        // The version of this Java is unknown until it runs.
         Some(JavaChoice::Home(_)) => None,
     };
     said.extend(java.and_then(|major| java_unsupported(&local.release, major)));
     said
 }
 
-/// Does the same for all settings, including those that faults change on such nodes.
+/// Does the same as [`settle`] for all settings of a trial, including those that faults change on
+/// local nodes.
 pub fn settle_all(settings: &mut Settings, node: &Node, overrides: &Overrides) -> Vec<String> {
     let mut renamed = settle(&mut settings.target, node, overrides);
     if let Target::Local(local) = &settings.target {
@@ -190,7 +193,7 @@ fn rename_settings(release: &Release, yaml: &mut Map<String, Value>) -> Vec<Stri
     renamed.into_iter().map(note).collect()
 }
 
-/// Returns the specification, including the release that its nodes are started from.
+/// Returns the specification of the nodes, with the release from which they start.
 pub(super) fn found(draft: &Draft, subject: &Subject<'_>) -> LocalSpec {
     let mut local = draft.local();
     let _ = settled(&mut local, subject.node, subject.overrides);
@@ -229,7 +232,8 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
                     "use the folder with the source",
                 ));
             }
-            // An existing build has a release. Before the first build, the source tree names it.
+            // An existing build states its release. Before the first build, the source tree states
+            // it.
             if let Ok(found) = Home::read(home) {
                 local.release = found.release;
             } else if let Some(planned) = planned(home) {
@@ -250,7 +254,7 @@ fn identified(home: &Home) -> Option<Box<BuildIdentity>> {
     Some(Box::new(BuildIdentity { digest, commit }))
 }
 
-/// Returns the version that a source tree's `build.xml` will build.
+/// Returns the version that `build.xml` in a source tree will build.
 fn planned(home: &Path) -> Option<Release> {
     let text = foreign::text(FileKind::Home, home.join("build.xml")).ok()?;
     let (_, rest) = text.split_once("name=\"base.version\"")?;
@@ -258,8 +262,7 @@ fn planned(home: &Path) -> Option<Release> {
     Release::built(rest.split('"').next()?)
 }
 
-/// Refuses the home of a Java if it does not exist, or if its `release` file names an unsuitable
-/// version.
+/// Refuses a home of Java that does not exist, or whose `release` file names an unsuitable version.
 fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
     let shown = home.display();
     if !home.join("bin/java").is_file() {

@@ -1,4 +1,4 @@
-//! Rules for the machines of clients: the keys they need, and the keys they exclude.
+//! Rules for the machines of clients: the keys that they need, and the keys that they exclude.
 
 use super::Subject;
 use super::destination;
@@ -7,10 +7,10 @@ use super::kubernetes;
 use crate::checked_tree::Tree;
 use yaml::{Diagnostics, Raw};
 
-/// Path of the machines.
+/// Path of the clients' machines.
 const MACHINES: &str = "client.machines";
 
-/// Path of the pods.
+/// Path of the clients' pods.
 const PODS: &str = "client.kubernetes";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -23,7 +23,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         Raw::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    // The content of a trusted file is also trusted.
+    // If the file is trusted, its content is trusted too.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         if let Some(entry) = item.entry("ssh") {
@@ -62,8 +62,8 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     kubernetes::names(subject, PODS, &["image"], out);
 }
 
-/// Checks that `client.split: range` belongs to an import. Also checks that the workers of every
-/// machine are stated, since the parts are proportional to them.
+/// Checks that `client.split: range` belongs to an import. Also checks that the study states the
+/// workers of every machine, since the parts of the range are proportional to them.
 fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     const SPLIT: &str = "client.split";
     if subject.text(SPLIT) != Some("range") {

@@ -1,5 +1,5 @@
-//! Rules for the state of the data: the possible amounts of data for each target, and the ways of
-//! resetting it.
+//! Rules for the state of the data: the amounts of data that each target supports, and the ways of
+//! resetting the data.
 
 use super::rule_input::Subject;
 use ::yaml::Diagnostics;

@@ -1,5 +1,5 @@
-//! Rules for machines that are reached by `ssh`. The text is passed to `ssh`, whose configuration
-//! may run a program.
+//! Rules for machines that are reached by `ssh`. cassay passes the text to `ssh`, whose
+//! configuration may run a program.
 
 use super::harmless::HINT;
 use yaml::{Diagnostics, Node};
@@ -7,8 +7,8 @@ use yaml::{Diagnostics, Node};
 /// Hint for an invalid destination.
 const FORM: &str = "write HOST, USER@HOST or ssh://USER@HOST:PORT";
 
-/// Checks the destination at `path`. `does` describes the use of the machine, for the message about
-/// an untrusted one.
+/// Checks the destination at `path`. `does` describes the use of the machine. It appears in the
+/// message about an untrusted machine.
 pub(super) fn check(
     is_trusted: bool,
     (path, node): (&str, &Node),

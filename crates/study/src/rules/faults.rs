@@ -1,5 +1,5 @@
-//! Rules for faults. Their targets must exist and be local or declared, and the faults must end
-//! within the measured window.
+//! Rules for faults. The targets of faults must exist and be local or declared, and the faults must
+//! end within the measured window.
 
 use super::rule_input::Subject;
 use crate::settings::draft::TargetKind;
@@ -28,7 +28,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // Mistakes in an item have been reported, and are skipped here.
+    // Mistakes in an item have been reported. Such items are skipped here.
     let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::new).collect();
     let ground = draft.ground();
     for item in &items {
@@ -57,8 +57,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks the names of the faults that an attached target defines, which must differ from the
-/// built-in faults.
+/// Checks that the faults that an attached target defines have other names than the built-in
+/// faults.
 pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.find("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
@@ -74,7 +74,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns a hint if no fault is possible on the target.
+/// Returns a hint if no fault is possible on the target. `None` if faults are possible.
 fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     match draft.kind {
         _ if subject.has("target.local") => None,
@@ -90,7 +90,7 @@ fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     }
 }
 
-/// An item, with its node and its parsed draft.
+/// An item of the list of faults, with its node and its parsed draft.
 struct Item<'a> {
     node: &'a Node,
     draft: &'a FaultDraft,
@@ -98,11 +98,11 @@ struct Item<'a> {
 
 /// A node or host that an item names by its number.
 struct NamedPlace {
-    /// Key of the number.
+    /// Key of the study that contains the number.
     path: &'static str,
     what: &'static str,
     number: usize,
-    /// How many of them the target has.
+    /// Number of such nodes or hosts that the target has.
     count: usize,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Item<'a> {
         self.node.find(path).is_some()
     }
 
-    /// Returns true if it has a time, a length and a kind.
+    /// Returns true if the item has a time, a length and a kind.
     fn is_whole(&self) -> bool {
         let is_said = |kind: &target_spec::fault::FaultKind| kind.length.is_said();
         let has_length = self.draft.for_ns.is_some() || self.wrote("until");
@@ -128,7 +128,7 @@ impl<'a> Item<'a> {
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
     }
 
-    /// Checks keys that need the length of the window. For an imported command line, the length is
+    /// Checks keys that need the length of the window. The length of an imported command line is
     /// known only after reading it, or remains unknown.
     fn in_a_step(&self, out: &mut Diagnostics) {
         for key in ["until", "every", "seed"].into_iter().filter(|key| self.wrote(key)) {
@@ -138,7 +138,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that its kinds of faults are possible on its target.
+    /// Checks that the kinds of faults of the item are possible on the target.
     fn names(&self, draft: &Draft, out: &mut Diagnostics) {
         let Some(kind) = self.node.find("kind") else {
             return;
@@ -155,7 +155,7 @@ impl<'a> Item<'a> {
         };
         for node in names {
             let text = node.text().filter(|text| draft.kind_of(text).is_none());
-            // An invalid name has been reported.
+            // An invalid name has already been reported.
             if let Some(text) = text.filter(|text| crate::check::name(text).is_ok()) {
                 let (message, hint) = crate::check::unknown("faults.kind", text, &known);
                 out.add(&node.place, message, hint);
@@ -163,7 +163,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that the target has the parts that its kinds break.
+    /// Checks that the target has the parts on which the item's kinds act.
     fn kinds(&self, draft: &Draft, ground: FaultTargets, out: &mut Diagnostics) {
         let breaks_volumes = |kind: &&target_spec::fault::FaultKind| {
             kind.needs.iter().any(|one| one.is_of_volumes())
@@ -210,7 +210,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that its numbers refer to nodes and hosts that exist.
+    /// Checks that the numbers of the item refer to nodes and hosts that exist.
     fn places(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let takes_all = |kind: &&target_spec::fault::FaultKind| kind.place == FaultPlace::Cluster;
         if let Some(kind) = self.draft.kinds.iter().find(takes_all)
@@ -265,7 +265,7 @@ impl<'a> Item<'a> {
         self.split(hosts, out);
     }
 
-    /// Checks that isolated hosts are cut off from other hosts.
+    /// Checks that the hosts that are cut off are cut off from other hosts.
     fn split(&self, hosts: usize, out: &mut Diagnostics) {
         let mut kinds = self.draft.kinds.iter();
         if let Some(kind) = kinds.find(|kind| kind.place == FaultPlace::Split)
@@ -293,7 +293,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that its options can have an effect on its target, and before it ends.
+    /// Checks that the options of the item can have an effect on its target before the fault ends.
     fn limits(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let options = &self.draft.options;
         if let (Some(leave), Some(volume)) = (options.leave_bytes, ground.volume_bytes)
@@ -358,7 +358,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that each option belongs to one of its kinds, and that no option is missing.
+    /// Checks that each option belongs to a kind of the item, and that no option is missing.
     fn options(&self, out: &mut Diagnostics) {
         let kinds = || self.draft.kinds.iter();
         for knob in FaultOption::ALL {

@@ -1,7 +1,7 @@
-//! Trust rules. A study may come from any author, so it may only describe data. A setting that does
-//! more is refused unless the user permits it on the command line. The user wrote the text on the
-//! command line, but a stranger may have written the text in the study, or in the record of a run
-//! (decision 028).
+//! Trust rules. A study may come from any author, so it may only describe data. cassay refuses a
+//! setting that does more, unless the user permits it on the command line. The user wrote the text
+//! on the command line, but a stranger may have written the text in the study, or in the record of
+//! a run (decision 028).
 
 use super::preset::USE;
 use super::rule_input::Subject;
@@ -46,17 +46,17 @@ const TLS_FILES: [&str; 3] = ["ca", "cert", "key"];
 /// Path of the programs that break an attached cluster.
 const COMMANDS: &str = "target.attach.faults";
 
-/// Purposes of these programs.
+/// Names of the programs, which state their purposes.
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
 /// Hint for a setting that is forbidden in the study of a stranger.
 pub(super) const HINT: &str = "remove it, or pass --trust if you trust the author of the study";
 
-/// Returns true if the user is responsible for a node: it is on the command line, or everything is
-/// trusted.
+/// Returns true if the user is responsible for a node, because the node is on the command line or
+/// because the user trusts the whole study.
 pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
     let is_open = overrides.files.as_ref().is_some_and(|files| files.open);
-    // Source 0 is the study. The others come from the command line, or from its record.
+    // Source 0 is the study. Other sources are the command line, or its record in a run.
     let is_written_there = node.place.source != 0 && !overrides.recorded;
     overrides.granted.trust || is_open || is_written_there
 }
@@ -75,7 +75,8 @@ fn jvm(subject: &Subject<'_>, out: &mut Diagnostics) {
         if is_harmless_option(option) || is_own_word(subject.overrides, item) {
             continue;
         }
-        // The value may be long, or a secret.
+        // The message contains only the name of the option, because the value may be long, or a
+        // secret.
         let name = option.split(['=', ' ']).next().unwrap_or_default();
         let message = format!(
             "`target.local.jvm`: cassay does not consider `{name}` harmless: it may run a program, \
@@ -94,7 +95,8 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
             let Some(entry) = node.entry(key) else {
                 continue;
             };
-            // `use` has one of two words, or it is refused.
+            // `use` needs no trust, because its value is one of two words. The check refuses any
+            // other value.
             if key == USE || is_own_word(subject.overrides, &entry.value) {
                 continue;
             }
@@ -208,7 +210,7 @@ fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that an address of `probes.import` may be contacted without trust, which means that it
+/// Checks that an address of `probes.import` may be contacted without trust. Such an address
 /// belongs to this machine or to a contact point.
 pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Result<(), String> {
     if is_own_word(subject.overrides, node) {
@@ -232,8 +234,8 @@ pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Res
     ))
 }
 
-/// Returns the host of `host`, `host:port`, `[v6]:port`. Any other text is returned unchanged, and
-/// matches no host.
+/// Returns the host in `host`, `host:port` or `[v6]:port`. Any other text is returned unchanged,
+/// and matches no host.
 fn host_of(authority: &str) -> &str {
     if let Some((host, _)) = authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return host;
@@ -244,8 +246,8 @@ fn host_of(authority: &str) -> &str {
     }
 }
 
-/// Sets the folder that programs run in. Programs of a study run in its folder, and those of the
-/// command line run in the current folder.
+/// Sets the folder in which programs run. Programs that the study names run in the folder of the
+/// study, and programs that the command line names run in the current folder.
 pub fn settle_programs(faults: &mut [StudyFault], node: &Node, overrides: &Overrides) {
     for fault in faults {
         let Means::Programs(commands) = &mut fault.kind.means else {
@@ -261,8 +263,9 @@ pub fn settle_programs(faults: &mut [StudyFault], node: &Node, overrides: &Overr
     }
 }
 
-/// Resolves paths and secrets. Files of a study are relative to its folder, and those of the
-/// command line are relative to the current folder. Named secrets come from the command line.
+/// Resolves paths and secrets. Paths in a study are relative to the folder of the study, and paths
+/// on the command line are relative to the current folder. The values of named secrets come from
+/// the command line.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
     let Target::Attach(attach) = target else {
         return;

@@ -39,7 +39,7 @@ fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a part of the machine has both units and a number of them.
+/// Checks that a part of the machine has both a unit and a number of units.
 fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     const KEYS: [(&str, &str, &str); 2] = [
         ("units", "count", "add `count: 2`, or remove `units`"),
@@ -98,7 +98,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Maximum number of threads of a core.
+/// Maximum number of threads that a core can have.
 const THREADS_OF_CORE_MAX: u64 = 8;
 
 /// Returns the number of local nodes, regardless of the keys that define it.
@@ -165,7 +165,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
         subject.say(path, message, Some(hint), out);
         return;
     }
-    // With hosts, racks are assigned to hosts, not to nodes.
+    // If the study has hosts, racks are assigned to hosts instead of nodes.
     let (Some(places), word) = (
         hosts.or_else(|| nodes_count(subject)),
         hosts.map(|_| "host"),
@@ -222,7 +222,7 @@ fn too_many_copies(
     }
 }
 
-/// Reports keys for hosts if the study has no hosts.
+/// Reports keys that need hosts if the study has no hosts.
 fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote(HOSTS) {
         return;
@@ -240,7 +240,7 @@ fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports limits of hosts with loopback isolation, which only have separate addresses.
+/// Reports limits of hosts with loopback isolation. Such hosts only have separate addresses.
 fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("target.local.isolation") != Some("loopback") {
         return;
@@ -255,7 +255,7 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports limits of a volume that does not exist.
+/// Reports limits of a volume that the hosts do not have.
 fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.disk";
     if subject.wrote(path) && !subject.wrote("target.local.host.volume") {
@@ -313,7 +313,7 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports two choices of a garbage collector, which the JVM refuses.
+/// Reports a study that selects two garbage collectors, which the JVM refuses.
 fn collector(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.jvm";
     let options = subject.tree.find(path).map(Tree::items).unwrap_or_default();

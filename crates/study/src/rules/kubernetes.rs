@@ -1,5 +1,5 @@
-//! Rules for Kubernetes. `kubectl` gets names as arguments, and runs a program if its configuration
-//! names a program.
+//! Rules for Kubernetes. `kubectl` gets names as arguments, and may run a program that its
+//! configuration names.
 
 use super::harmless::{HINT, is_own_word};
 use super::rule_input::Subject;
@@ -9,11 +9,11 @@ use yaml::Diagnostics;
 /// Path of an attached cluster that Kubernetes describes.
 const ATTACHED: &str = "target.attach.kubernetes";
 
-/// Keys of the resources that describe it.
+/// Keys of the resources that can describe an attached cluster.
 const OWNERS: [&str; 3] = ["k8ssandra", "cass_operator", "service"];
 
-/// Checks an attached cluster. Exactly one resource describes it, and no other key repeats the
-/// facts in that resource.
+/// Checks an attached cluster. Exactly one resource must describe it, and no other key may repeat
+/// the facts in that resource.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find(ATTACHED) else {
         return;
@@ -56,7 +56,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks pods of local nodes. They require trust, and other keys must not describe the nodes too.
+/// Checks pods of local nodes. They require trust, and no other key may describe the nodes too.
 pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     const PODS: &str = "target.local.pods";
     let Some(node) = subject.node.find(PODS) else {

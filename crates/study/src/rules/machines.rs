@@ -1,5 +1,5 @@
-//! Rules for machines as local hosts: their addresses, the folder that cassay uses on them, and the
-//! limits of simulated hosts that they do not have.
+//! Rules for machines that are used as local hosts: their addresses, the folder that cassay uses on
+//! them, and the limits that only simulated hosts have.
 
 use super::destination;
 use super::harmless::is_own_word;
@@ -17,7 +17,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // The content of a trusted file is also trusted.
+    // If the file is trusted, its content is trusted too.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         let is_trusted = is_named && is_own_word(subject.overrides, item);
@@ -54,8 +54,9 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns how many nodes each machine of a study takes; `None` for a machine without a number.
-/// Returns no list if one of them has no number, which the check of its type reports.
+/// Returns the number of nodes on each machine of a study. The number is `None` for a machine that
+/// does not state one. Returns no list if a stated value is not a number, which the check of its
+/// type reports.
 pub(super) fn nodes(study: &Node) -> Option<Vec<Option<u64>>> {
     let Some(Raw::List(items)) = study.find(PATH).map(|node| &node.raw) else {
         return Some(Vec::new());
@@ -68,7 +69,7 @@ pub(super) fn nodes(study: &Node) -> Option<Vec<Option<u64>>> {
     items.iter().map(stated).collect()
 }
 
-/// Reports `nodes_per_host` if every machine has its own number.
+/// Reports `nodes_per_host` if every machine states its own number of nodes.
 fn shares(subject: &Subject<'_>, out: &mut Diagnostics) {
     const EACH: &str = "target.local.nodes_per_host";
     let Some(all) = nodes(subject.node) else {

@@ -1,4 +1,5 @@
-//! Rules for probes: the requirements on the target, and files and addresses of other programs.
+//! Rules for probes: their requirements on the target, and the files and addresses of other
+//! programs.
 
 use super::{Subject, harmless};
 use crate::inputs;

@@ -1,4 +1,4 @@
-//! Rules for procedures: ascending points with an end, bands, searches.
+//! Rules for procedures: ranges of points, bands, searches.
 
 use super::rule_input::Subject;
 use crate::checked_tree::Tree;
@@ -24,7 +24,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     arrival(subject, out);
 }
 
-/// Checks an endurance run, whose windows replace those of the study, and must also have whole
+/// Checks an endurance run. Its windows replace those of the study, so they must also have whole
 /// seconds.
 fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "procedure.endurance";
@@ -66,7 +66,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that the last point of a search is not below its first.
+/// Checks that the last point of a search is not below its first point.
 fn ends(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
     let (from, to) = (format!("{path}.from"), format!("{path}.to"));
     let ends = subject.count(&from).zip(subject.count(&to));
@@ -146,7 +146,7 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a range with a stated end has all its points. Points that are omitted silently would
+/// Checks that a range with a stated end has all its points. Points that are silently omitted would
 /// mislead readers.
 fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &mut Diagnostics) {
     let range = Draft::from_tree(subject.tree).range;

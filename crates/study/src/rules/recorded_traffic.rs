@@ -4,7 +4,7 @@ use super::Subject;
 use crate::settings::Draft;
 use yaml::Diagnostics;
 
-/// Path of the speed relative to the recording.
+/// Path of the replay's speed relative to the recording.
 pub(super) const SPEED: &str = "workload.recorded.speed";
 
 /// Reports keys that contradict a recording, and tables that no step would create.

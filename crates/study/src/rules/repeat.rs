@@ -1,13 +1,17 @@
-//! Rules for blocks that are added until the question is answered: the number of blocks, and the
-//! question.
+//! Rules for blocks that are added until the question is answered. They check the number of blocks,
+//! and the question.
 
 use super::rule_input::Subject;
 use crate::checked_tree::Tree;
 use crate::screening;
 use ::yaml::{Diagnostics, Node};
 
-/// Checks, in this order: 1. the number of blocks; 2. that a question can be answered; 3. that the
-/// study sets the primary comparison once; 4. that faults have pairs.
+/// Checks the following, in this order:
+///
+/// 1. the number of blocks
+/// 2. that a question can be answered
+/// 3. that the study sets the primary comparison once
+/// 4. that faults have pairs
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("repeat.until") == Some("answered") {
         numbers(subject, out);
@@ -25,7 +29,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks `without_faults`. Both trials of a pair need one block, and a point that is known in
+/// Checks `without_faults`. Both trials of a pair need the same block, and a point that is known in
 /// advance.
 fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.without_faults";
@@ -74,8 +78,8 @@ fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that there is a comparison. It is at one point, or between the results of searches. The
-/// comparison is block by block, between variants that take turns.
+/// Checks that the study has a comparison that can be answered. The comparison is at one point, or
+/// between the results of searches. It is made block by block, between variants that take turns.
 fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
     let sides = subject.node.find("variants").and_then(Node::entries);

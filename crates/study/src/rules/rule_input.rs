@@ -1,4 +1,4 @@
-//! Input of the rules, and functions with which they report mistakes.
+//! Input of the rules, and functions that rules use to report mistakes.
 
 use crate::checked_tree::Tree;
 use crate::settings::Overrides;
@@ -8,13 +8,13 @@ use measure::clock::SECOND_NS;
 
 /// Input of a rule.
 pub struct Subject<'a> {
-    /// The merged nodes with the written text and its places.
+    /// The merged nodes, with the text and the places of the values.
     pub node: &'a Node,
-    /// The same, checked.
+    /// The checked tree of the same nodes.
     pub tree: &'a Tree,
     /// True if the command line replaced the target.
     pub target_replaced: bool,
-    /// Settings on the command line, including files and trust.
+    /// Settings of the command line, including files and trust.
     pub overrides: &'a Overrides,
 }
 

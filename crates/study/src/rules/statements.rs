@@ -1,13 +1,13 @@
 //! Decides which statements of a study only handle data, and which do more (decision 028).
 //!
-//! It parses a statement like the server, word by word without comments, so that comments cannot
-//! hide words. A statement does more if it changes objects outside the keyspace of the study,
-//! grants access, or contains code. Reading only handles data, since rows that are read are only
-//! compared and never shown.
+//! A statement is parsed as the server parses it, word by word without comments, so that comments
+//! cannot hide words. A statement does more if it changes objects outside the keyspace of the
+//! study, grants access, or contains code. Reading only handles data, since cassay only compares
+//! the rows and never shows them.
 
 use cql::tokens::{CqlMistake, Token, TokenKind};
 
-/// Objects that grant access or hold code: all statements on them do more than handle data.
+/// Objects that grant access or contain code. All statements on them do more than handle data.
 const BEYOND: [&str; 6] = [
     "aggregate",
     "function",
@@ -35,7 +35,7 @@ const BEFORE_A_NAME: [&str; 13] = [
 ];
 
 /// Describes the first action of a study's statement that does more than store and read data in
-/// `keyspace`. `None` if there is no such action.
+/// `keyspace`. `None` if the statement has no such action.
 ///
 /// # Errors
 /// The text is not CQL, or is ambiguous.
@@ -83,8 +83,8 @@ pub fn is_foreign_class(text: &str) -> bool {
     text.contains('.') && text.split('.').all(is_part) && !text.starts_with("org.apache.cassandra.")
 }
 
-/// Describes a change of a keyspace other than the study's. `None` if it is the study's own
-/// keyspace.
+/// Describes a change of a keyspace that is not the study's own. `None` if `name` is the study's
+/// own keyspace.
 fn other_keyspace(name: &str, own: &str) -> Option<String> {
     if name == "system" || name.starts_with("system_") {
         return Some("a change of the server's own tables".to_owned());
@@ -102,7 +102,7 @@ fn changed_keyspace(tokens: &[Token], at: usize) -> Option<&str> {
     let is_qualified = tokens
         .get(at + 1)
         .is_some_and(|next| next.kind == TokenKind::Symbol && next.text == ".");
-    // For example `CREATE KEYSPACE IF NOT EXISTS k`.
+    // This covers statements such as `CREATE KEYSPACE IF NOT EXISTS k`.
     let of_keyspace = is_keyspace(before) && !matches!(found, "if")
         || before == "exists" && word(tokens, 1).is_some_and(is_keyspace);
     (BEFORE_A_NAME.contains(&before) && (is_qualified || of_keyspace)).then_some(found)
@@ -129,7 +129,7 @@ fn word(tokens: &[Token], at: usize) -> Option<&str> {
     Some(&word.text)
 }
 
-/// Returns a name with or without quotes.
+/// Returns a name, which may be in quotes. `None` if the token is not a name.
 fn name(tokens: &[Token], at: usize) -> Option<&str> {
     let is_name = |token: &&Token| matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
     Some(&tokens.get(at).filter(is_name)?.text)

@@ -1,9 +1,9 @@
-//! Rules for the rollback of an upgrade. A change that cannot be undone is refused.
+//! Rules for the rollback of an upgrade. cassay refuses a change that cannot be undone.
 //!
 //! A node that goes back has its files from before the upgrade. It gets later writes only from
 //! other nodes, by repair. So a write that N copies have acknowledged survives if fewer than N
 //! nodes go back. For counters that is not enough: a replica adds to its own earlier value, and the
-//! others believe the replica that has added more often.
+//! other replicas believe the replica that has added more often.
 
 use crate::compile_workload;
 use crate::inputs::Inputs;
@@ -17,8 +17,8 @@ use target_spec::fault::Rollback;
 use versions::Release;
 use workload::{Program, Stage};
 
-/// Reports the reasons why nodes cannot go back after an upgrade between two releases, with any
-/// workload.
+/// Reports the reasons why nodes cannot go back after an upgrade between two releases, regardless
+/// of the workload.
 pub(super) fn stated(
     item: &Node,
     (local, to): (&LocalSpec, &Release),
@@ -58,10 +58,10 @@ pub(super) fn stated(
     }
 }
 
-/// Reports writes of variants that would be lost.
+/// Reports variants whose writes would be lost.
 pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let items = match node.find("faults").map(|faults| &faults.raw) {
-        // If the study has other mistakes, the writes are still unknown.
+        // If the study has other mistakes, it is still unknown which writes it makes.
         Some(Raw::List(items)) if out.is_empty() => items.as_slice(),
         _ => return,
     };

@@ -1,4 +1,5 @@
-//! Rules for rolling upgrades: the release must be newer than the nodes', and the nodes must exist.
+//! Rules for rolling upgrades: the new release must be newer than the release of the nodes, and the
+//! nodes must exist.
 
 use super::rule_input::Subject;
 use super::upgrade_rollback;
@@ -71,7 +72,7 @@ fn one((item, tree): (&Node, &Tree), local: &LocalSpec, registry: Registry, out:
         say("to", message, "remove `target.local.java`".to_owned());
     }
     for (key, value) in &local.yaml {
-        // The setting may have another name in that release.
+        // The check uses the new release, in which the setting may have another name.
         if let Some(refused) = target_spec::yaml_refusal((to, &Origin::Maven), key, value) {
             say(
                 "to",
@@ -114,17 +115,17 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
     }
 }
 
-/// Returns true if release `to` is newer than `from`: it has a later line, or a higher number in
-/// the same line.
+/// Returns true if release `to` is newer than `from`. It is newer if its line is later, or if its
+/// number in the same line is higher.
 fn is_newer(to: &Release, from: &Release) -> bool {
     let key = |release: &Release| {
         let rest = release.version().strip_prefix(release.line().name).unwrap_or_default();
         let (patch, preview) = rest.split_once('-').unwrap_or((rest, ""));
-        // Without zeros in front, the longer of two numbers is larger. A user's build may have a
-        // text after the number: 5.0.8+mine.
+        // After leading zeros are removed, the longer of two numbers is larger. A user's build may
+        // have a text after the number: 5.0.8+mine.
         let digits = patch.trim_start_matches('.').trim_start_matches('0').bytes();
         let patch: Vec<u8> = digits.take_while(u8::is_ascii_digit).collect();
-        // A preview is older than the release with its number.
+        // A preview such as a beta is older than the release with the same number.
         let age = release.line().age();
         (
             (age, patch.len(), patch),
@@ -156,7 +157,7 @@ mod tests {
         assert!(!is("4.1", "4.1.10"));
     }
 
-    /// The number of a user's build was once read as 0.
+    /// The number of a user's own build was once read as 0.
     #[test]
     fn a_build_of_ones_own_is_as_new_as_its_number() {
         let built = |version: &str| Release::built(version).unwrap();

@@ -1,5 +1,5 @@
-//! Rules for `cassandra.yaml` of local nodes, about settings that cassay controls, and that a study
-//! must not set.
+//! Rules for `cassandra.yaml` of local nodes. cassay controls some settings, and a study must not
+//! set those.
 
 use super::preset::{self, USE};
 use super::rule_input::Subject;
@@ -9,14 +9,14 @@ use ::yaml::{Diagnostics, Node, Raw};
 use target_spec::{YamlRefusal, yaml_together};
 use versions::Release;
 
-/// Keys of `cassandra.yaml`, with their place in a study.
+/// Keys of `cassandra.yaml`, and their place in a study.
 pub(super) struct YamlKeys<'s> {
-    /// Path, as in `target.local.yaml`.
+    /// Path of the keys, such as `target.local.yaml`.
     pub path: &'static str,
     pub node: &'s Node,
-    /// The same, checked.
+    /// The checked tree of the same keys.
     pub tree: &'s Tree,
-    /// Release of the nodes that get these keys, if a fault upgrades nodes to it.
+    /// Release to which a fault upgrades the nodes that get these keys. `None` without an upgrade.
     pub upgraded_to: Option<Release>,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the expansion of `scale_up`, and of its refusals.
+//! Tests of the expansion of `scale_up`, and of values that cassay refuses.
 
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Study};
@@ -11,7 +11,7 @@ fn study(rest: &str) -> Result<Study, String> {
     resolve("s", &text, &Overrides::default()).map_err(|out| out.to_string())
 }
 
-/// Name, number of nodes, placement rule, and part of the machine.
+/// Name, number of nodes, placement rule, and part of the machine of a variant.
 type UnitVariant<'s> = (&'s str, usize, Placing, Option<(Units, u32)>);
 
 fn placed(study: &Study) -> Vec<UnitVariant<'_>> {
@@ -55,7 +55,7 @@ fn each_number_of_units_is_a_variant_with_the_procedures_load() {
     );
 }
 
-/// With `2.0` omitted, the variant of four cores had the count of the second.
+/// When `2.0` was omitted, the variant named for four cores got the count of the next value.
 #[test]
 fn a_count_in_another_form_is_a_number_of_units_too() {
     let study = study(

@@ -37,7 +37,7 @@ thread_local! {
     static VALIDATOR: RefCell<Option<Validator>> = const { RefCell::new(None) };
 }
 
-/// Returns the reason why the schema refuses a tree. `None` if it accepts it.
+/// Returns the reason why the schema refuses a tree. `None` if the schema accepts the tree.
 fn refusal(root: &Node) -> Option<String> {
     VALIDATOR.with_borrow_mut(|validator| {
         let validator = validator.get_or_insert_with(Validator::new);
@@ -51,8 +51,8 @@ fn refusal_of(text: &str) -> Option<String> {
     refusal(&root.unwrap_or_else(|| panic!("{none}: {text}")))
 }
 
-/// Called for every self-contained study that a test of this crate resolves, including those that
-/// are randomly damaged.
+/// Checks that the schema accepts a study. It is called for every self-contained study that a test
+/// of this crate resolves, including studies that are randomly damaged.
 pub(crate) fn must_accept(root: &Node, overrides: &Overrides) {
     let is_alone = overrides.set.is_empty()
         && overrides.target.is_none()
@@ -68,7 +68,8 @@ pub(crate) fn must_accept(root: &Node, overrides: &Overrides) {
 
 #[test]
 fn the_checked_in_schema_is_the_table() {
-    // There is one line per value, without indentation, because a file in the tree must be small.
+    // Each value is on its own line, without indentation, because a file in the source tree must be
+    // small.
     let mut text = Vec::new();
     let lines = PrettyFormatter::with_indent(b"");
     super::study()
@@ -78,7 +79,7 @@ fn the_checked_in_schema_is_the_table() {
     expect_file!["../../../../docs/schema/study.schema.json"].assert_eq(&text);
 }
 
-/// Returns the files below a folder with this extension.
+/// Returns the files below a folder that have this extension.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -107,7 +108,7 @@ fn literals(source: &str) -> Vec<String> {
                 '"' => break,
                 '\\' => match rest.next() {
                     Some('n') => text.push('\n'),
-                    // A line that continues.
+                    // A backslash at the end of a line continues the literal on the next line.
                     Some('\n') => rest = rest.as_str().trim_start().chars(),
                     Some(other) => text.push(other),
                     None => break,
@@ -120,7 +121,7 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// [`must_accept`] judges them.
+/// [`must_accept`] checks each study that is resolved here.
 #[test]
 fn the_schema_accepts_every_study_that_the_program_accepts() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -165,25 +166,25 @@ scales:
 fn the_schema_finds_the_mistakes_that_people_make() {
     assert_eq!(refusal_of(GOOD), None);
     for (right, wrong) in [
-        // There are an unknown key, and misspelt keys, also in a scale.
+        // An unknown key, and misspelt keys, also in a scale.
         ("repeat: {blocks", "repeat: {rounds: 2, blocks"),
         ("heap: 1GiB", "heep: 1GiB"),
         ("window: {warmup", "window: {warm_up"),
         ("data.load.operations: 1k", "data.load.operation: 1k"),
-        // There is another unit, or none.
+        // A value with another unit, or without a unit.
         ("measure: 1m30s", "measure: 90 secs"),
         ("measure: 1m30s", "measure: 90"),
         ("heap: 1GiB", "heap: 1Gb"),
         ("heap: 1GiB", "heap: 1024"),
         ("operations: 10k", "operations: 10kk"),
-        // There is a number instead of keys.
+        // A number instead of a mapping.
         ("window: {warmup: auto, measure: 1m30s}", "window: 60"),
         ("{operations: 10k}", "10k"),
         // A word that is not one of the choices.
         ("order: interleaved", "order: random"),
         ("settle: auto", "settle: yes"),
         ("consistency: one", "consistency: MOST"),
-        // There are two keys that exclude each other, and then neither of them.
+        // Two keys that exclude each other, and then neither of them.
         ("{sweep: {threads", "{fixed: {rate: 5}, sweep: {threads"),
         ("{use: standard1", "{file: w.yaml, use: standard1"),
         ("workload: {use: standard1", "workload: {timeout: 1s"),
@@ -194,16 +195,16 @@ fn the_schema_finds_the_mistakes_that_people_make() {
             "target: {locla: {}}",
         ),
         ("target: {local", "target: {null: {}, local"),
-        // Required keys that are missing.
+        // The required keys are removed.
         ("study: s\n", ""),
         ("target: {local: {nodes: 2, heap: 1GiB}}\n", ""),
         ("procedure: {sweep: {threads: [4, 8]}}\n", ""),
         ("local: {nodes: 2, heap: 1GiB}", "attach: {}"),
-        // There is too little, and too much.
+        // A value that is too small, and a value that is too large.
         ("blocks: 3", "blocks: 0"),
         ("blocks: 3", "blocks: -3"),
         ("nodes: 2", "nodes: 1000"),
-        // There are several instead of one.
+        // A list instead of a single value.
         ("measure: 1m30s", "measure: [10s, 20s]"),
         ("nodes: 2", "nodes: [1, 3]"),
         // A name that is reserved for a link of cassay.
@@ -219,8 +220,8 @@ fn the_schema_finds_the_mistakes_that_people_make() {
     }
 }
 
-/// Draft-07 editors must not misinterpret the schema. These keywords are newer, or have another
-/// meaning.
+/// Draft-07 editors must not misinterpret the schema. These keywords are newer than draft-07, or
+/// have another meaning there.
 #[test]
 fn the_schema_has_only_keywords_that_editors_know() {
     let text = super::study().to_string();

@@ -31,7 +31,7 @@ pub(super) fn field_form(field: &Field) -> Value {
 fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
-        // A form is always a mapping of keywords.
+        // A form is always a mapping of keywords, so this case does not occur.
         _ => Map::new(),
     }
 }
@@ -39,7 +39,7 @@ fn object(value: Value) -> Map<String, Value> {
 fn form(path: &str, typ: &Type) -> Value {
     match typ {
         Type::Text(_) => json!({"type": ["string", "number", "boolean"], "pattern": "\\S"}),
-        // To an editor, a version such as 5.0 is a number.
+        // To an editor, a version such as 5.0 is a number, so numbers are accepted too.
         Type::Name(_) | Type::Release(_) => {
             json!({"type": ["string", "number", "boolean"], "pattern": NAME, "minimum": 0})
         }
@@ -52,7 +52,7 @@ fn form(path: &str, typ: &Type) -> Value {
         Type::Bytes(..) => quantity(&units::pattern::bytes(), typ),
         Type::BitRate(..) => quantity(&units::pattern::bit_rate(), typ),
         Type::Choice(_) | Type::Level(..) => choice(&typ.words()),
-        // The owner of an attached target may define faults with other names.
+        // Other names are accepted, because the owner of an attached target may define faults.
         Type::Fault(_) => json!({"anyOf": [
             {"enum": typ.words()},
             {"type": "string", "pattern": NAME},
@@ -79,7 +79,8 @@ fn form(path: &str, typ: &Type) -> Value {
     }
 }
 
-/// Returns the form of a number, or of a text in the format that people write.
+/// Returns the form of a number that is written as a number, or as a text in the format that people
+/// write.
 fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type) -> Value {
     json!({
         "type": [kind, "string"],
@@ -90,7 +91,7 @@ fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type)
     })
 }
 
-/// Returns the form of a number with its unit.
+/// Returns the form of a number with a unit.
 fn quantity(pattern: &str, typ: &Type) -> Value {
     json!({"type": "string", "pattern": pattern, "errorMessage": message(typ)})
 }
@@ -100,7 +101,7 @@ fn message(typ: &Type) -> String {
     check::example(typ).unwrap_or_else(|| format!("it must be {}", check::words(typ)))
 }
 
-/// Accepts words in lower-case and upper-case letters. An editor suggests the spelling in the
+/// Accepts words in lower-case and upper-case letters. An editor suggests the spelling of the
 /// table.
 fn choice(known: &[&str]) -> Value {
     let either = |c: char| {
@@ -115,7 +116,7 @@ fn choice(known: &[&str]) -> Value {
     json!({"anyOf": [{"enum": known}, {"type": "string", "pattern": pattern}]})
 }
 
-/// Returns the words. A word that YAML reads as a boolean is also accepted as a boolean.
+/// Returns the accepted words. If YAML reads a word as a boolean, this boolean is also accepted.
 fn words(known: &[&str]) -> Vec<Value> {
     let more = known.iter().filter_map(|word| word.parse::<bool>().ok()).map(Value::from);
     known.iter().map(|word| json!(word)).chain(more).collect()
@@ -138,8 +139,9 @@ fn section(path: &str) -> Value {
         "type": ["object", "null"],
         "properties": properties(path),
     });
-    // An unquoted key `null` is not text to editors. They recognize it among required keys, but not
-    // among optional keys. Exactly one key is required, so the check remains equally strict.
+    // To editors, an unquoted key `null` is not text. They recognize it among required keys, but
+    // not among optional keys. Here exactly one key is required, so the check remains equally
+    // strict.
     let has_null = format::children(path).any(|(key, _)| key == "null");
     if has_null {
         form["maxProperties"] = json!(1);
@@ -173,7 +175,7 @@ fn mapping(one: &Value) -> Value {
     })
 }
 
-/// Returns the form of the permitted changes of a phase below a path.
+/// Returns the form of the changes that a phase may make below a path.
 fn phase(path: &str) -> Value {
     let mut properties = Map::new();
     for (key, field) in format::children(path) {
@@ -191,7 +193,7 @@ fn phase(path: &str) -> Value {
     })
 }
 
-/// Returns the form of dotted keys with values. Keys inside lists have no such path.
+/// Returns the form of dotted keys with values. Keys inside lists cannot be written in this form.
 fn scale() -> Value {
     let in_list = |path: &str| {
         let lists = format::fields().filter(|field| matches!(field.typ, Type::List(_)));
@@ -201,7 +203,7 @@ fn scale() -> Value {
     let keys: Map<_, _> = known
         .map(|field| {
             let value = match field.typ {
-                // A scale may leave some of these out with the word `none`.
+                // A scale may omit some entries with the word `none`.
                 Type::Variants | Type::Matrix => json!({}),
                 _ => reference(field.path),
             };
@@ -220,7 +222,7 @@ fn scale() -> Value {
     })
 }
 
-/// Returns true if the keys below it are not rows of the table.
+/// Returns true if the keys below a key of this type are not rows of the table.
 fn has_free_keys(typ: &Type) -> bool {
     match typ {
         Type::Map(_) | Type::Any(_) | Type::Secret(_) => true,

@@ -5,34 +5,34 @@ use super::Draft;
 use std::path::PathBuf;
 use target_spec::{AttachedHost, ProcessControl, RemoteHost};
 
-/// Keys for the machines of an attached cluster.
+/// Values of the keys for the machines of an attached cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostsDraft {
-    /// Keys for all machines.
+    /// Values of the keys for all machines.
     pub(crate) common: HostDraft,
-    /// Keys for each.
+    /// Values of the keys for each machine.
     pub(crate) each: Vec<HostDraft>,
 }
 
-/// Keys for one machine, or for all machines.
+/// Values of the keys for one machine, or for all machines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostDraft {
     pub(crate) ssh: String,
     pub(crate) addresses: Vec<String>,
     pub(crate) folder: Option<String>,
     pub(crate) sudo: Option<bool>,
-    /// A systemd unit or a container.
+    /// The systemd unit or container that runs the node.
     pub(crate) control: Option<ProcessControl>,
-    /// Command that stops it, as a list of words.
+    /// Command that stops the node, as a list of words.
     pub(crate) stop: Vec<String>,
-    /// Command that starts it, as a list of words.
+    /// Command that starts the node, as a list of words.
     pub(crate) start: Vec<String>,
     pub(crate) logs: Option<String>,
     pub(crate) data: Option<String>,
 }
 
 impl HostsDraft {
-    /// Adds a machine.
+    /// Adds a machine with this destination.
     pub(crate) fn push(&mut self, ssh: &str) {
         self.each.push(HostDraft {
             ssh: ssh.to_owned(),
@@ -40,7 +40,7 @@ impl HostsDraft {
         });
     }
 
-    /// Returns the current machine.
+    /// Returns the machine whose keys are being filled in.
     pub(crate) fn one(&mut self) -> &mut HostDraft {
         if self.each.is_empty() {
             self.push("");

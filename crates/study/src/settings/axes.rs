@@ -7,7 +7,7 @@ use topology::Units;
 pub struct Axis {
     /// Name of the axis.
     pub name: String,
-    /// Names of its values. The first is the baseline for the others.
+    /// Names of the values of the axis. The first value is the baseline for the others.
     pub values: Vec<String>,
     /// The whole axis in the form of one line.
     pub text: String,
@@ -20,8 +20,8 @@ pub struct ScaleUp {
     pub units: Option<Units>,
     /// Number of units for each value of the axis.
     pub counts: Vec<u32>,
-    /// True if there is a node for each unit.
+    /// True if each unit has its own node.
     pub per_unit: bool,
-    /// Only results within this p99 count, ms.
+    /// Only results with a p99 up to this bound count, in ms.
     pub p99_bound_ms: Option<f64>,
 }

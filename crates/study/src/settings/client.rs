@@ -2,67 +2,68 @@
 
 use target_spec::Target;
 
-/// The load generator.
+/// Settings of the load generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
-    /// The machines that run one client each, or one entry for each pod. If empty, this process
-    /// applies the load.
+    /// The machines on which clients run, one client on each. For pods, one entry for each pod. If
+    /// empty, this process applies the load.
     pub machines: Vec<ClientMachine>,
-    /// The pods that clients run in. `None` if they do not run in pods.
+    /// The pods in which clients run. `None` if clients do not run in pods.
     pub kubernetes: Option<ClientPods>,
     /// Division of an imported command's range between clients.
     pub split: Split,
-    /// Number of event loops. `None` means the number that suits the machine.
+    /// Number of event loops. `None` means a number that depends on the machine.
     pub workers: Option<usize>,
-    /// CPUs for the event loops. If empty, they are not pinned.
+    /// CPUs for the event loops. If empty, the event loops are not pinned.
     pub cpus: Vec<usize>,
     /// Scheduling priority of the event loops.
     pub priority: Priority,
     /// Number of connections from each worker to each node.
     pub connections_per_node: usize,
-    /// Timeout of an operation, ns.
+    /// Timeout of an operation, in ns.
     pub timeout_ns: u64,
     /// Maximum number of operations in flight at a rate.
     pub in_flight_max: u32,
-    /// Shortest time between two releases at a rate, ns.
+    /// Shortest time between two releases at a rate, in ns.
     pub release_quantum_ns: u64,
-    /// Compression of frames.
+    /// Compression of CQL frames.
     pub compression: Option<cql::Compression>,
 }
 
-/// A machine that a client runs on.
+/// A machine on which a client runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientMachine {
     /// Destination for `ssh`. `None` for this machine, or for a pod.
     pub ssh: Option<String>,
-    /// True if it is one of the pods that are created for clients.
+    /// True if the machine is one of the pods that are created for clients.
     pub is_pod: bool,
-    /// Remote folder for the program. `None` means the user's cache.
+    /// Remote folder for the program. `None` means the cache of the remote user.
     pub folder: Option<String>,
-    /// Number of event loops on it. `None` means the number in [`Client::workers`].
+    /// Number of event loops on the machine. `None` means the number in [`Client::workers`].
     pub workers: Option<usize>,
-    /// CPUs for them. If empty, they are not pinned.
+    /// CPUs for these event loops. If empty, they are not pinned.
     pub cpus: Vec<usize>,
 }
 
 /// The pods that are created for clients, with one client in each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientPods {
-    /// Context of kubectl's configuration. `None` means the current one.
+    /// Context of kubectl's configuration. `None` means the current context.
     pub context: Option<String>,
-    /// Namespace. `None` means the namespace of the context.
+    /// Namespace of the pods. `None` means the namespace of the context.
     pub namespace: Option<String>,
-    /// Number of clients.
+    /// Number of clients, which is the number of pods.
     pub clients: usize,
-    /// CPU request and limit of each pod, in thousandths. One worker runs on each whole CPU.
+    /// CPU request and limit of each pod, in thousandths of a CPU. One worker runs on each whole
+    /// CPU.
     pub millicpus: u32,
-    /// Memory request and limit of each pod, bytes.
+    /// Memory request and limit of each pod, in bytes.
     pub memory_bytes: u64,
-    /// Container image.
+    /// Image of the container.
     pub image: String,
-    /// True if each pod must be on its own node.
+    /// True if each pod must be on its own Kubernetes node.
     pub one_per_node: bool,
-    /// Machine type of the nodes for the pods. `None` means any type.
+    /// Machine type of the Kubernetes nodes for the pods. `None` means any type.
     pub machine_type: Option<String>,
 }
 
@@ -87,7 +88,7 @@ impl ClientPods {
         (self.millicpus as usize / 1000).max(1)
     }
 
-    /// Returns a machine for each pod.
+    /// Returns a client machine for each pod.
     pub(crate) fn machines(&self) -> Vec<ClientMachine> {
         let pod = ClientMachine {
             is_pod: true,
@@ -104,13 +105,13 @@ pub enum Split {
     /// All clients process the range together.
     #[default]
     Stride,
-    /// Each client processes its own part, like the clients of the tool.
+    /// Each client processes its own part of the range, like the clients of the tool.
     Range,
 }
 
 impl Client {
-    /// Returns the workers of each machine, if each client processes its own part. Empty if they
-    /// share the range, or if the number of workers is not stated.
+    /// Returns the numbers of workers of all machines, if each client processes its own part of the
+    /// range. Empty if the clients share the range, or if a number of workers is not stated.
     pub(crate) fn range_workers(&self) -> Vec<u64> {
         if self.split == Split::Stride {
             return Vec::new();

@@ -1,31 +1,31 @@
 //! Settings of the data before a trial: its amount, and the methods of settling and resetting it.
 
-/// The state of the data.
+/// Settings of the data before a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Data {
     /// Amount of data that the load phase writes.
     pub load: Load,
-    /// Number of rows that the load phase writes; 0 if it writes none. The number is exact only for
-    /// [`Load::Operations`]. For a load in bytes, it is an estimate from the size of a row in the
-    /// workload. It assumes the same number of rows on each host. The run loads until the bytes are
-    /// on the disk. Then it compiles the measuring program with the actual number of loaded rows
-    /// ([`crate::compile_workload::compile_with_rows`]).
+    /// Number of rows that the load phase writes. 0 if it writes none. The number is exact only for
+    /// [`Load::Operations`]. For a load in bytes, the number is an estimate from the size of a row
+    /// in the workload, and assumes the same number of rows on each host. The run loads until the
+    /// bytes are on the disk. Then it compiles the measuring program with the actual number of
+    /// loaded rows ([`crate::compile_workload::compile_with_rows`]).
     pub load_rows: u64,
-    /// Number of rows that operations choose from. Like `load_rows`, it is an estimate for a load
-    /// in bytes.
+    /// Number of rows from which operations choose. Like `load_rows`, this is an estimate for a
+    /// load in bytes.
     pub rows: u64,
-    /// True if those rows exist before the measurement of a trial, because they were loaded or are
+    /// True if the rows exist before the measurement of a trial, because they were loaded or are
     /// declared to exist.
     pub has_rows: bool,
-    /// Condition that must hold after loading.
+    /// Condition that the cluster must meet after loading.
     pub settle: Settle,
-    /// Time limit of settling, ns.
+    /// Time limit of settling, in ns.
     pub settle_limit_ns: u64,
     /// Method of resetting the data before each trial.
     pub reset: Reset,
     /// Method of restoring a snapshot.
     pub restore: RestoreMethod,
-    /// Handling of the page cache before a trial warms up.
+    /// Handling of the page cache before the warm-up of a trial.
     pub page_cache: PageCache,
 }
 
@@ -56,7 +56,8 @@ pub enum Load {
     Operations(u64),
     /// Loads until the live data of each node has this many bytes on disk, on average.
     BytesPerNode(u64),
-    /// Loads until this share of the data volumes is used, on average: 0.3 is 30 % full.
+    /// Loads until this share of the data volumes is used, on average. For example, 0.3 means 30 %
+    /// full.
     Fraction(f64),
 }
 
@@ -67,15 +68,15 @@ impl Load {
     }
 }
 
-/// Condition that must hold after loading.
+/// Condition that the cluster must meet after loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Settle {
     /// Waits for compactions, if the target reports their end.
     #[default]
     Auto,
-    /// Waits for compactions. A target that does not report their end is refused.
+    /// Waits for compactions. cassay refuses a target that does not report their end.
     Compactions,
-    /// Does not wait.
+    /// Does not wait for anything.
     None,
 }
 
@@ -97,16 +98,16 @@ pub enum RestoreMethod {
     /// Empties the tables and imports the files, while the nodes run.
     #[default]
     Online,
-    /// Stops the nodes, puts the files into their folders, and starts the nodes.
+    /// Stops the nodes, puts the files into the nodes' folders, and starts the nodes.
     Offline,
 }
 
-/// Handling of the page cache before a trial warms up.
+/// Handling of the page cache before the warm-up of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageCache {
-    /// Leaves it unchanged.
+    /// Leaves the page cache unchanged.
     #[default]
     Keep,
-    /// Drops the pages of the files, so that the first reads come from the disk.
+    /// Drops the pages of the data files, so that the first reads come from the disk.
     Drop,
 }

@@ -1,7 +1,7 @@
 //! Collects the values of a study's keys, and converts them to settings.
 //!
 //! A tree without mistakes replaces every default of a draft, except for optional settings. A tree
-//! with mistakes also gives settings, but they must not be run.
+//! with mistakes also results in settings, but these must not be run.
 
 use super::own_cassandra::OwnCassandra;
 use super::pods::KubernetesDraft;
@@ -23,7 +23,7 @@ use target_spec::{
 use versions::Release;
 use workload::{ALL_KINDS, Tuning};
 
-/// Values of the keys of a study up to now.
+/// Values of the keys of a study that were applied so far.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     pub(crate) name: String,
@@ -44,10 +44,10 @@ pub struct Draft {
     /// The requested version in its written form.
     pub(crate) release: Option<Release>,
     pub(crate) own: OwnCassandra,
-    /// Racks that are assigned to the hosts in turn, or to the nodes if there are no hosts. If
+    /// Racks that are assigned to the hosts in turn, or to the nodes if the study has no hosts. If
     /// empty, each host has its own rack.
     pub(crate) racks: Vec<String>,
-    /// Number of hosts. 0 if not stated.
+    /// Number of hosts. 0 if the study does not state it.
     pub(crate) hosts_count: usize,
     pub(crate) machines: Vec<RemoteHost>,
     /// Price of each machine for an hour.
@@ -61,30 +61,31 @@ pub struct Draft {
     pub(crate) keyspace: Keyspace,
     pub(crate) workload: Workload,
     pub(crate) data: Data,
-    /// Number of rows that are declared to exist. 0 if not stated.
+    /// Number of rows that are declared to exist. 0 if the study does not state it.
     pub(crate) present: u64,
-    /// `None` if an imported command line states it.
+    /// Function that returns the procedure. `None` if an imported command line states the
+    /// procedure.
     pub(crate) procedure: Option<fn(&Draft) -> Procedure>,
     pub(crate) points: Vec<Point>,
     pub(crate) until: Option<Until>,
-    /// Lower and upper bound of p99, ms.
+    /// Lower and upper bound of p99, in ms.
     pub(crate) band_ms: Vec<f64>,
     /// Bound of a search.
     pub(crate) bound: Bound,
     /// Share of a search's result that is also measured.
     pub(crate) expected: Option<f64>,
-    /// Length of an endurance run, ns.
+    /// Length of an endurance run, in ns.
     pub(crate) for_ns: u64,
-    /// Other lengths that are measured before it, ns.
+    /// Lengths of other windows that are measured before the endurance run, in ns.
     pub(crate) beside_ns: Vec<u64>,
     /// Difference of throughput that an endurance run ignores, as a share.
     pub(crate) within: f64,
     pub(crate) poisson: bool,
     pub(crate) range: Option<Range>,
-    /// `None`: until steady.
+    /// Length of the warm-up, in ns. `None` means until the throughput is steady.
     pub(crate) warmup_ns: Option<u64>,
     pub(crate) warmup_max_ns: u64,
-    /// `None` means the same length as every other warm-up.
+    /// Warm-up before the first window, in ns. `None` means the same length as every other warm-up.
     pub(crate) first_warmup_ns: Option<u64>,
     pub(crate) measure_ns: u64,
     /// True if the end of the last fault ends the window.
@@ -92,7 +93,7 @@ pub struct Draft {
     pub(crate) after_faults_ns: u64,
     pub(crate) client: Client,
     pub(crate) verify: Verify,
-    /// True if probes run. `None` if not stated.
+    /// True if probes run. `None` if the study does not state it.
     pub(crate) probed: Option<bool>,
     pub(crate) probes: Probes,
     pub(crate) period_ns: u64,
@@ -106,11 +107,11 @@ pub struct Draft {
     pub(crate) scale_up: Option<ScaleUp>,
     /// True if the design of a screening is folded over.
     pub(crate) fold: bool,
-    /// Current key in a mapping with keys that the user chooses. Otherwise empty.
+    /// Current key, while a mapping with keys of the user's choice is applied. Otherwise empty.
     pub(crate) key: String,
 }
 
-/// Kind of target.
+/// Kind of target that the study requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum TargetKind {
     #[default]
@@ -128,11 +129,11 @@ pub(crate) struct Series {
     pub(crate) period_ns: Option<u64>,
 }
 
-/// A range of points.
+/// A range of points in a procedure.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     point: fn(u64) -> Point,
-    /// Maximum value.
+    /// Maximum value of a point.
     limit: u64,
     pub(crate) from: Option<u64>,
     pub(crate) to: Option<u64>,
@@ -152,14 +153,14 @@ impl Range {
         }
     }
 
-    /// Returns its points in ascending order, at most `points_max`. The rules report a range with
-    /// an end that has more points.
+    /// Returns the points of the range in ascending order, at most `points_max`. If a range with a
+    /// stated end has more points, the rules report it.
     pub(crate) fn points(&self, points_max: usize) -> Vec<u64> {
         let to = self.to.unwrap_or(self.limit);
         let next = |point: &u64| match (self.step, self.factor) {
             (Some(step), _) => Some(point.saturating_add(step)),
-            // The next point is at least one higher. Otherwise a small factor would not change
-            // small numbers.
+            // The next point is at least one higher. Otherwise a small factor would not change a
+            // small number.
             (None, Some(factor)) => {
                 Some(((*point as f64 * factor).round() as u64).max(point.saturating_add(1)))
             }
@@ -171,7 +172,7 @@ impl Range {
 }
 
 impl Draft {
-    /// Returns the repetitions, and the primary comparison.
+    /// Returns the settings of the repetitions and of the primary comparison.
     pub(crate) fn repetition(&self) -> (Repeat, Primary) {
         let (mut repeat, mut primary) = (self.repeat, self.primary);
         if self.answered {
@@ -218,13 +219,14 @@ impl Draft {
         };
     }
 
-    /// Sets the price of the last machine for an hour.
+    /// Sets the price for an hour of the machine that was added last.
     pub(crate) fn price_of_host(&mut self, per_hour: f64) {
         self.machine_prices.pop();
         self.machine_prices.push(Some(per_hour));
     }
 
-    /// Returns the price of all used machines for an hour. `None` if the price of one is unknown.
+    /// Returns the price of all used machines for an hour. `None` if the price of one machine is
+    /// unknown.
     fn price_of_machines(&self) -> Option<Price> {
         let used = self.machine_prices.iter().take(self.hosts_count);
         let per_hour = used.copied().sum::<Option<f64>>()?;
@@ -280,7 +282,7 @@ impl Draft {
         self.workload.recorded.get_or_insert_default()
     }
 
-    /// Changes the current kind, or all kinds.
+    /// Changes the settings of the current kind, or of all kinds.
     pub(crate) fn tune(&mut self, change: impl FnOnce(&mut Tuning)) {
         let kind = if self.key.is_empty() {
             ALL_KINDS
@@ -292,7 +294,7 @@ impl Draft {
         self.workload.tunings.push((kind.to_owned(), tuning));
     }
 
-    /// Returns the settings.
+    /// Returns the settings that the draft describes.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             target: self.target(),
@@ -346,7 +348,7 @@ impl Draft {
         let pods = self.hosts.pods.iter().flat_map(|pods| pods.numbered(count));
         let hosts = (count > 0).then(|| HostsSpec {
             count,
-            // The first machines. The rules ensure that there are enough machines.
+            // Uses the first machines. The rules ensure that the study has enough machines.
             machines: self.machines.iter().take(count).cloned().chain(pods).collect(),
             ..self.hosts.clone()
         });
@@ -371,7 +373,7 @@ impl Draft {
         LocalSpec { racks, ..spec }
     }
 
-    /// Returns the workload. Settings for all kinds come first, so that those for one kind take
+    /// Returns the workload. Settings for all kinds come first, so that settings for one kind take
     /// precedence.
     pub(crate) fn workload(&self) -> Workload {
         let mut workload = self.workload.clone();
@@ -382,8 +384,8 @@ impl Draft {
         workload
     }
 
-    /// Returns the data settings. A load in bytes is converted to rows when the program is known:
-    /// see [`crate::compile_workload::estimate_rows`].
+    /// Returns the settings of the data. A load in bytes is converted to rows when the program is
+    /// known. See [`crate::compile_workload::estimate_rows`].
     pub(crate) fn data(&self) -> Data {
         let load_rows = match self.data.load {
             Load::None => 0,

@@ -6,10 +6,11 @@ use target_spec::fault::{Commands, FaultOption, FaultPlace, Hit, Length, Options
 use target_spec::{HostIndex, NODES_COUNT_MAX, NodeIndex};
 use workload::random::{Draws, lane};
 
-/// Maximum number of faults in a trial, since each fault is recorded, observed and drawn.
+/// Maximum number of faults in a trial. The number is limited, since each fault is recorded,
+/// observed and drawn.
 pub(crate) const FAULTS_MAX: usize = 1_000;
 
-/// Random stream that chooses faults from a seed.
+/// Number of the random stream that chooses faults from a seed.
 const LANE: u64 = 12;
 
 /// A fault of a trial.
@@ -17,24 +18,25 @@ const LANE: u64 = 12;
 pub struct StudyFault {
     /// Kind of the fault.
     pub kind: target_spec::fault::FaultKind,
-    /// Its target.
+    /// Target of the fault.
     pub hit: PlannedHit,
     /// Other options of the fault.
     pub options: Options,
-    /// Time between the start of the measured window and the fault, ns.
+    /// Time from the start of the measured window to the fault, in ns.
     pub at_ns: u64,
-    /// Maximum length, ns.
+    /// Maximum length of the fault, in ns.
     pub for_ns: u64,
-    /// Index of its item in the study. Faults of one item follow one another.
+    /// Index of the fault's item in the study. Faults of one item follow one another.
     pub item: usize,
 }
 
-/// Planned target of a fault. The engine resolves it when the cluster runs.
+/// Planned target of a fault. The engine determines the actual nodes and hosts when the cluster
+/// runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlannedHit {
-    /// A target that the plan knows, with nodes as the study counts them.
+    /// A target that the plan knows. Nodes have the numbers that the study uses.
     Known(Hit),
-    /// The host of a node. It is known only after connecting.
+    /// The host of a node. This host is known only after connecting.
     HostOf(NodeIndex),
     /// The first replica of the hottest partition.
     HottestReplica,
@@ -42,37 +44,37 @@ pub enum PlannedHit {
     HostOfHottestReplica,
 }
 
-/// An item of `faults`.
+/// Values of an item of `faults`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultDraft {
-    /// Kinds, of which one is chosen at random.
+    /// Kinds of faults, of which one is chosen at random.
     pub kinds: Vec<target_spec::fault::FaultKind>,
     pub on: FaultWhere,
-    /// The hosts that others are cut off from. If empty, all other hosts.
+    /// The hosts from which others are cut off. If empty, all other hosts.
     pub from: Vec<HostIndex>,
     pub options: Options,
     pub at_ns: u64,
-    /// Length, ns. `None` means until the end of the window.
+    /// Length of the fault, in ns. `None` means until the end of the window.
     pub for_ns: Option<u64>,
-    /// Period of a repeating item, ns.
+    /// Period of a repeating item, in ns.
     pub every_ns: Option<u64>,
     pub seed: Option<u64>,
 }
 
-/// Target of an item.
+/// Target of an item of `faults`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FaultWhere {
-    /// A node. For a kind that affects hosts, its host.
+    /// A node. If the kind affects hosts, the host of this node.
     Node(NodeIndex),
-    /// A host. For a kind that affects nodes, its first node.
+    /// A host. If the kind affects nodes, the first node of this host.
     Host(HostIndex),
-    /// Hosts that are cut off from others. For other kinds, a random one of them.
+    /// Hosts that are cut off from others. For other kinds, one of these hosts at random.
     Hosts(Vec<HostIndex>),
     /// A random node or host, depending on the kind.
     #[default]
     Any,
-    /// The seed node or its host. Other nodes request the ring from it, and the client requests its
-    /// map.
+    /// The seed node or its host. Other nodes get the ring from the seed node, and the client gets
+    /// its map of the cluster from it.
     Seed,
     /// Any node or host except the seed.
     NotContactPoint,
@@ -80,18 +82,18 @@ pub(crate) enum FaultWhere {
     HottestReplica,
 }
 
-/// The nodes of a target, which are assigned to its hosts in turn.
+/// The nodes and hosts of a target. Nodes are assigned to hosts in turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FaultTargets {
-    /// Number of nodes. For an attached cluster, it is the number of contact points.
+    /// Number of nodes. For an attached cluster, this is the number of contact points.
     pub nodes: usize,
     /// Number of hosts. `None` if nodes share the machine.
     pub hosts: Option<usize>,
-    /// Size of each host's volume, bytes. `None` if hosts have no separate volumes.
+    /// Size of each host's volume, in bytes. `None` if hosts have no separate volumes.
     pub volume_bytes: Option<u64>,
     /// True if hosts are separate machines.
     pub are_machines: bool,
-    /// True for an attached cluster. The nodes of each host are then known only after connecting.
+    /// True for an attached cluster, whose nodes on each host are known only after connecting.
     pub are_others: bool,
 }
 
@@ -103,14 +105,14 @@ impl FaultTargets {
         Some(HostIndex(node.0 % hosts))
     }
 
-    /// Returns all hosts.
+    /// Returns the indexes of all hosts.
     fn all_hosts(self) -> impl Iterator<Item = HostIndex> {
         (0..self.hosts.unwrap_or(0)).map(HostIndex)
     }
 }
 
 impl FaultDraft {
-    /// Adds a host that the fault affects.
+    /// Adds a host to the target of the item.
     pub fn host(&mut self, host: HostIndex) {
         match &mut self.on {
             FaultWhere::Hosts(all) => all.push(host),
@@ -146,7 +148,7 @@ impl FaultDraft {
                     Length::Stated | Length::Task | Length::Staged => stated,
                     Length::Moment => {
                         let left_ns = window_ns.saturating_sub(at_ns);
-                        // It ends before the start of the item's next fault.
+                        // A fault without a length ends before the item's next fault starts.
                         let most_ns = every_ns.unwrap_or(u64::MAX).min(kind.at_most_ns());
                         left_ns.min(most_ns)
                     }
@@ -184,7 +186,8 @@ impl FaultDraft {
 
     /// Returns the node for a kind that affects a node. `None` if the cluster has no such node.
     fn node(&self, ground: FaultTargets, draws: &mut Draws) -> Option<NodeIndex> {
-        // Nodes are assigned to hosts in turn.
+        // Nodes are assigned to hosts in turn, so the first node of a host has the index of the
+        // host.
         let first_of = |host: HostIndex| NodeIndex(host.0);
         Some(match &self.on {
             FaultWhere::Node(node) => *node,
@@ -220,7 +223,7 @@ impl FaultDraft {
 }
 
 impl PlannedHit {
-    /// Returns the one node that the plan names, itself or for its host.
+    /// Returns the node that the plan names, directly or by its host. `None` without such a node.
     fn node(&self) -> Option<NodeIndex> {
         match self {
             PlannedHit::Known(Hit::Node(node)) | PlannedHit::HostOf(node) => Some(*node),
@@ -242,7 +245,7 @@ impl PlannedHit {
     }
 }
 
-/// Returns a random one of several values. `None` if there are none.
+/// Returns a random one of several values. `None` if the list is empty.
 fn pick<T: Clone>(all: &[T], draws: &mut Draws) -> Option<T> {
     all.get(below(all.len(), draws)?).cloned()
 }
@@ -264,7 +267,7 @@ fn after_first(count: usize, draws: &mut Draws) -> Option<usize> {
 impl StudyFault {
     /// Describes the fault: `node-slow of node2, cpus 0.1`.
     pub fn words(&self) -> String {
-        // The target already names the nodes.
+        // The option for nodes is omitted, because the target already names the nodes.
         let knobs = FaultOption::ALL.iter().filter(|knob| **knob != FaultOption::Nodes);
         let said = knobs.filter_map(|knob| {
             Some(format!(
@@ -297,7 +300,7 @@ impl StudyFault {
     pub(crate) fn touches(&self, other: &StudyFault, ground: FaultTargets) -> bool {
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
         let (our_node, their_node) = (self.hit.node(), other.hit.node());
-        // It is still unknown whether the node is on that host.
+        // cassay does not know yet whether the node is on that host.
         let may_be_there = ground.are_others && our_node.is_some() != their_node.is_some();
         self.hit == other.hit
             || (our_node.is_some() && our_node == their_node)
@@ -307,7 +310,7 @@ impl StudyFault {
             || ours.iter().any(|host| theirs.contains(host))
     }
 
-    /// Returns the hosts that it affects, including the hosts of its nodes.
+    /// Returns the hosts that the fault affects, including the hosts of affected nodes.
     pub(crate) fn hosts(&self, ground: FaultTargets) -> Vec<HostIndex> {
         match &self.hit {
             PlannedHit::Known(Hit::Node(node)) | PlannedHit::HostOf(node) => {
@@ -318,21 +321,21 @@ impl StudyFault {
             }
             PlannedHit::Known(Hit::Host(host)) => vec![*host],
             PlannedHit::Known(Hit::Split(split)) => split.of.clone(),
-            // It may be any host, or it affects all of them.
+            // The fault may affect any host, or affects all of them.
             PlannedHit::Known(Hit::Cluster)
             | PlannedHit::HottestReplica
             | PlannedHit::HostOfHottestReplica => ground.all_hosts().collect(),
         }
     }
 
-    /// Returns its planned end, ns.
+    /// Returns the planned end of the fault, in ns after the start of the window.
     pub fn end_ns(&self) -> u64 {
         self.at_ns.saturating_add(self.for_ns)
     }
 }
 
 impl Draft {
-    /// Returns the current fault.
+    /// Returns the item that is being filled.
     pub(crate) fn fault(&mut self) -> &mut FaultDraft {
         if self.faults.is_empty() {
             self.faults.push(FaultDraft::default());
@@ -341,7 +344,7 @@ impl Draft {
         &mut self.faults[last]
     }
 
-    /// Returns the current programs for a fault of an attached cluster.
+    /// Returns the programs of the fault that is being filled, for an attached cluster.
     pub(crate) fn command(&mut self) -> &mut Commands {
         if self.commands.is_empty() {
             self.commands.push(Commands::default());
@@ -350,7 +353,8 @@ impl Draft {
         &mut self.commands[last]
     }
 
-    /// Returns the kind with a name: a kind that an attached target defines, or a built-in kind.
+    /// Returns the kind with a name. It is a kind that an attached target defines, or a built-in
+    /// kind.
     pub(crate) fn kind_of(&self, name: &str) -> Option<target_spec::fault::FaultKind> {
         match self.kind {
             TargetKind::Attach => {
@@ -389,11 +393,12 @@ impl Draft {
         self.commands.iter().find(|one| one.name == name)
     }
 
-    /// Returns the faults of all items, with the index of the item for each.
+    /// Returns the faults of all items. Each fault comes with the index of its item.
     pub(crate) fn faults(&self) -> Vec<(usize, StudyFault)> {
         let ground = self.ground();
         let items = self.faults.iter().enumerate();
-        // This is one more than allowed, so that the rules report an excessive number.
+        // The list contains one more fault than allowed, so that the rules can report an excessive
+        // number.
         let all = items.flat_map(|(number, item)| {
             let faults = item.faults(number, self.measure_ns, ground, self.seed);
             faults.into_iter().map(move |fault| (number, fault))
@@ -405,7 +410,7 @@ impl Draft {
     pub(crate) fn ground(&self) -> FaultTargets {
         if let TargetKind::Attach = self.kind {
             let described = &self.attached_kubernetes;
-            // The number of nodes is known only after connecting.
+            // For a cluster in Kubernetes, the number of nodes is known only after connecting.
             let unknown = described.owner.is_some().then_some(NODES_COUNT_MAX);
             let in_sight = unknown.filter(|_| described.agents.is_some());
             return FaultTargets {

@@ -1,4 +1,5 @@
-//! Fills a draft from a checked tree by the rows of the table. Each type applies its value.
+//! Fills a draft from a checked tree by the rows of the table. The type of each row applies the
+//! value to the draft.
 
 use super::{Draft, secret_of};
 use crate::checked_tree::Tree;
@@ -76,8 +77,8 @@ impl Draft {
                 set(self);
                 self.section(tree, path);
             }
-            // Variants, phases and scales were merged into the study before its check. A value of
-            // another type is a mistake that has been reported.
+            // Variants, phases and scales were merged into the study before its check. For other
+            // types, a value of the wrong form is a mistake that has been reported.
             _ => {}
         }
     }

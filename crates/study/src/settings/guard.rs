@@ -4,14 +4,14 @@ use super::Warmup;
 use crate::units;
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
 
-/// Limits that end the load early, and its rise at the start.
+/// Limits that end the load early, and the time in which the load rises at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
     /// Clusters on which the guard is active.
     pub when: GuardedClusters,
     /// Limits of the guard.
     pub limits: GuardLimits,
-    /// Time in which the load rises from zero to its full rate, ns.
+    /// Time in which the load rises from zero to its full rate, in ns.
     pub rise_ns: u64,
 }
 
@@ -21,23 +21,23 @@ pub enum GuardedClusters {
     /// Clusters that cassay did not start and that have other clients.
     #[default]
     Auto,
-    /// On every cluster.
+    /// The guard is active on every cluster.
     Always,
-    /// On no cluster.
+    /// The guard is active on no cluster.
     Never,
 }
 
 /// Limits for one second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GuardLimits {
-    /// Maximum p99 of service time (from the send to the answer), ms.
+    /// Maximum p99 of service time (from the send to the answer), in ms.
     pub p99_ms: f64,
     /// Maximum share of failed operations.
     pub error_rate: f64,
 }
 
 impl GuardLimits {
-    /// Returns the limit of p99, ns.
+    /// Returns the limit of p99, in ns.
     pub fn p99_ns(&self) -> u64 {
         (self.p99_ms * MILLISECOND_NS as f64) as u64
     }
@@ -55,8 +55,8 @@ impl Guard {
         )
     }
 
-    /// Returns the warm-up: a fixed time in ns, or until the throughput is steady. With an active
-    /// guard, it includes the rise, in whole seconds.
+    /// Returns the warm-up: a fixed time in ns, or until the throughput is steady. If the guard is
+    /// active, the warm-up includes the rise of the load, in whole seconds.
     pub(crate) fn warmup(&self, fixed_ns: Option<u64>, max_ns: u64) -> Warmup {
         match (fixed_ns, self.when) {
             (Some(ns), GuardedClusters::Always) => {

@@ -1,30 +1,31 @@
-//! Settings of the keyspace, and of its tables in addition to those of the workload.
+//! Settings of the keyspace, and options of its tables in addition to those of the workload.
 
 pub use workload::Replication;
 
 use serde_json::Value;
 
-/// The keyspace.
+/// Settings of the keyspace and its tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keyspace {
-    /// Name. `None` means the name in the workload.
+    /// Name of the keyspace. `None` means the name in the workload.
     pub name: Option<String>,
-    /// Placement of the replicas.
+    /// Replication of the keyspace.
     pub replication: Replication,
     /// True if the study states the replication.
     pub is_replication_stated: bool,
-    /// True if writes go to the commit log. `None` means the setting in the workload.
+    /// True if writes go to the commit log. `None` means the setting of the workload.
     pub durable_writes: Option<bool>,
-    /// Compaction options of its tables, including `class`. If empty, the workload sets them.
+    /// Compaction options of the keyspace's tables, including `class`. If empty, the workload sets
+    /// them.
     pub compaction: Vec<(String, String)>,
-    /// Compression options of its tables. If empty, the workload sets them.
+    /// Compression options of the keyspace's tables. If empty, the workload sets them.
     pub compression: Vec<(String, String)>,
-    /// Other options of its tables, by name.
+    /// Other options of the keyspace's tables, by name.
     pub options: Vec<(String, Value)>,
 }
 
 impl Keyspace {
-    /// Sets the number of copies without naming data centers.
+    /// Sets the number of copies without naming a data center.
     pub fn replicate(&mut self, factor: u32) {
         self.replication = Replication::Simple { factor };
         self.is_replication_stated = true;
@@ -41,14 +42,15 @@ impl Keyspace {
         self.durable_writes.map(|on| format!("durable_writes = {on}"))
     }
 
-    /// Returns the options of the keyspace itself that the study states, by name.
+    /// Returns the options of the keyspace itself (not of its tables) that the study states, by
+    /// name.
     pub fn asked_of_itself(&self) -> Vec<(String, Value)> {
         let durable =
             self.durable_writes.map(Value::Bool).map(|on| ("durable_writes".to_owned(), on));
         durable.into_iter().collect()
     }
 
-    /// Returns the table options that the study states, by name, with the values that its tables
+    /// Returns the table options that the study states, by name, with the values that the tables
     /// must have.
     pub fn asked_options(&self) -> Vec<(String, Value)> {
         let map = |name: &str, entries: &[(String, String)]| {
@@ -67,8 +69,8 @@ impl Keyspace {
         asked
     }
 
-    /// Returns the text after `ALTER TABLE … WITH` that sets a table's options. `None` if there are
-    /// no options.
+    /// Returns the text after `ALTER TABLE … WITH` that sets a table's options. `None` if the study
+    /// sets no options.
     pub fn table_options(&self) -> Option<String> {
         let map = |entries: &[(String, String)]| {
             let entries =

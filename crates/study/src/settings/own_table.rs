@@ -4,23 +4,23 @@ use cql::tokens::{TokenKind, tokens};
 
 /// Default number of keys that cassay samples from a table.
 pub const KEYS_DEFAULT: u64 = 10_000;
-/// Default rate at which partitions are read for keys, per second.
+/// Default maximum rate at which cassay reads partitions for keys, per second.
 pub const KEYS_PER_S_DEFAULT: u64 = 1_000;
-/// Maximum number of keys, since they are kept with the run.
+/// Maximum number of keys. The number is limited, since the keys are kept with the run.
 pub const KEYS_MAX: u64 = 200_000;
 
 /// An existing table that is used unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnTable {
-    /// `keyspace.table` as written in the study.
+    /// Name of the table as written in the study: `keyspace.table`.
     pub name: String,
     /// Number of partitions that cassay samples from the ring, if no file contains the keys.
     pub keys: u64,
-    /// Maximum rate of reading partitions for keys, per second.
+    /// Maximum rate at which cassay reads partitions for keys, per second.
     pub keys_per_s: u64,
     /// CSV file with the keys, in the folder of the study or below it.
     pub file: Option<String>,
-    /// Columns of the file, by column of the table.
+    /// Column of the file for each column of the table.
     pub columns: Vec<(String, String)>,
 }
 
@@ -37,7 +37,7 @@ impl Default for OwnTable {
 }
 
 impl OwnTable {
-    /// Returns the keyspace and the table, which are CQL names in lower case unless they are
+    /// Returns the keyspace and the table. Both are CQL names, in lower case unless they are
     /// quoted. `None` if the text is not two names with a point between them.
     pub fn names(&self) -> Option<(String, String)> {
         let tokens = tokens(&self.name).ok()?;
@@ -55,7 +55,7 @@ impl OwnTable {
         format!("{}.workload.yaml", self.file_stem())
     }
 
-    /// Returns the name under which a run keeps the keys taken from the ring.
+    /// Returns the name under which a run keeps the keys that were sampled from the ring.
     pub fn keys_file(&self) -> String {
         format!("{}.keys.csv", self.file_stem())
     }

@@ -1,4 +1,4 @@
-//! Values of a study's keys for Kubernetes.
+//! Values of those keys of a study that are for Kubernetes.
 
 use super::{Client, ClientPods, Draft};
 use target_spec::{KubernetesCluster, KubernetesOwner, NodePods, PodAgents};

@@ -2,20 +2,22 @@
 
 use measure::clock::SECOND_NS;
 
-/// Probes that run during a trial, with the period of each in ns. `None` if a probe is off.
+/// Probes that run during a trial, with the period of each in ns. A probe that is off has `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probes {
-    /// CPU, memory, disk and network of the hosts.
+    /// Period of the probe for CPU, memory, disk and network of the hosts, in ns.
     pub hosts_ns: Option<u64>,
-    /// CPU, threads, context switches and page faults of the nodes' processes.
+    /// Period of the probe for CPU, threads, context switches and page faults of the nodes'
+    /// processes, in ns.
     pub processes_ns: Option<u64>,
-    /// Heap, collections and safepoints of the nodes' JVMs.
+    /// Period of the probe for heap, collections and safepoints of the nodes' JVMs, in ns.
     pub jvm_ns: Option<u64>,
-    /// Thread pools, compactions, caches and requests, as Cassandra counts them.
+    /// Period of the probe for thread pools, compactions, caches and requests, as Cassandra counts
+    /// them, in ns.
     pub cassandra_ns: Option<u64>,
-    /// Pauses in the garbage collection logs of the nodes.
+    /// Period of the probe for pauses in the garbage collection logs of the nodes, in ns.
     pub gc_log_ns: Option<u64>,
-    /// Series of other programs, which are put on the time axis of the run at its end.
+    /// Series of other programs, which are aligned with the time axis of the run at its end.
     pub import: Vec<Import>,
 }
 
@@ -37,8 +39,8 @@ impl Default for Probes {
 }
 
 impl Probes {
-    /// Returns the probes by their keys in a study, with their periods in ns. `None` if a probe is
-    /// off.
+    /// Returns the probes by their keys in a study, with their periods in ns. A probe that is off
+    /// has `None`.
     pub fn periods(&self) -> [(&'static str, Option<u64>); 5] {
         [
             ("hosts", self.hosts_ns),
@@ -51,8 +53,8 @@ impl Probes {
 }
 
 impl Probes {
-    /// Returns only the imported series, for a target that no probe can read. `None` if there are
-    /// none.
+    /// Returns only the imported series, for a target that no probe can read. `None` if the study
+    /// imports no series.
     pub fn imports_only(self) -> Option<Probes> {
         let import = self.import;
         (!import.is_empty()).then_some(Probes {
@@ -66,26 +68,27 @@ impl Probes {
     }
 }
 
-/// Series of other programs.
+/// Source of series of another program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Import {
     /// A CSV file of `esxtop -b`, read at the end of the run.
     Esxtop {
-        /// The file as named in the study. [`crate::inputs::located`] finds it.
+        /// Name of the file in the study. [`crate::inputs::located`] finds the file.
         file: String,
-        /// Columns whose names contain one of these texts. If empty, all known columns.
+        /// Texts that select columns. A column is read if its name contains one of these texts. If
+        /// empty, all known columns are read.
         columns: Vec<String>,
     },
     /// A file in the text format of Prometheus, read at the end of the run.
     PrometheusFile {
-        /// The file as named in the study. [`crate::inputs::located`] finds it.
+        /// Name of the file in the study. [`crate::inputs::located`] finds the file.
         file: String,
     },
     /// An endpoint with the text format of Prometheus, read during the run.
     PrometheusUrl {
-        /// `http://…` or `https://…`
+        /// URL of the endpoint: `http://…` or `https://…`
         url: String,
-        /// Period, ns.
+        /// Period of reading, in ns.
         period_ns: u64,
     },
 }

@@ -7,55 +7,56 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PublishedFile {
-    /// Author, publication and date.
+    /// Author, title and date of the publication.
     pub title: String,
     /// Link to the publication.
     pub link: String,
-    /// Hardware and versions of the absolute figures.
+    /// Hardware and versions of the system on which the absolute figures were measured.
     pub system: String,
-    /// Absolute figures.
+    /// Absolute figures that the publication prints.
     pub figures: Vec<Figure>,
-    /// Ratios that are expected to hold on other machines.
+    /// Ratios that are expected to be similar on other machines.
     pub ratios: Vec<Ratio>,
     /// Statements about failures.
     pub failures: Vec<Failure>,
-    /// Descriptions of the statements.
+    /// Descriptions of the statements in the publication.
     pub claims: Vec<String>,
     /// Questions that the publication does not answer.
     pub unknown: Vec<String>,
 }
 
-/// One printed row.
+/// Absolute figures of one printed row.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Figure {
-    /// Place in the publication: `table 5`.
+    /// Place of the figures in the publication: `table 5`.
     pub place: String,
-    /// Subject: `90/10, 540 GB per node, 200 threads per client`.
+    /// Subject of the figures: `90/10, 540 GB per node, 200 threads per client`.
     pub what: String,
-    /// Requests in flight of all clients together, if printed.
+    /// Number of requests in flight of all clients together, if the publication prints it.
     pub in_flight: Option<f64>,
     /// Operations per second.
     pub ops_per_s: Option<f64>,
-    /// Mean latency, ms.
+    /// Mean latency, in ms.
     pub mean_ms: Option<f64>,
-    /// Median, ms.
+    /// Median latency, in ms.
     pub p50_ms: Option<f64>,
-    /// 95th percentile, ms.
+    /// 95th percentile of latency, in ms.
     pub p95_ms: Option<f64>,
-    /// 99th percentile, ms.
+    /// 99th percentile of latency, in ms.
     pub p99_ms: Option<f64>,
 }
 
-/// A published statement about a failure. The report shows its text next to the study's own result.
+/// A published statement about a failure. The report shows the text of the statement next to the
+/// study's own result.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Failure {
-    /// The failure: `host without high availability`.
+    /// The failure that the statement is about: `host without high availability`.
     pub fault: String,
-    /// Kinds of cassay's faults that correspond to it: `[node-kill]`.
+    /// Kinds of cassay's faults that correspond to the failure: `[node-kill]`.
     pub beside: Vec<String>,
-    /// The study's variants that it applies to. If empty, all variants.
+    /// The study's variants to which the statement applies. If empty, all variants.
     pub variants: Vec<String>,
     /// Text of the statement.
     pub claim: String,
@@ -65,25 +66,25 @@ pub struct Failure {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ratio {
-    /// Description of the subject.
+    /// Description of the subject of the ratio.
     pub what: String,
-    /// The metric: `ops_per_s`, `latency_ms.p99`.
+    /// Metric of the ratio: `ops_per_s`, `latency_ms.p99`.
     pub metric: String,
     /// Variant in the numerator.
     pub of: String,
     /// Variant in the denominator.
     pub to: String,
-    /// Point of the first variant: `{threads: 32}`. If empty, the peak of each variant.
+    /// Point of the first variant: `{threads: 32}`. If empty, the peak of each variant is used.
     pub of_at: BTreeMap<String, f64>,
     /// Point of the second variant.
     pub to_at: BTreeMap<String, f64>,
-    /// `points` for the geometric mean of the ratios at all points that both have. Otherwise empty,
-    /// and the ratio is at one point.
+    /// `points` for the geometric mean of the ratios at all points that both variants have.
+    /// Otherwise empty, which means that the ratio is at one point.
     pub over: String,
     /// Published value, if it is a single number.
     pub value: Option<f64>,
-    /// Published minimum of several values.
+    /// Published minimum, if the publication gives several values.
     pub least: Option<f64>,
-    /// Published maximum of several values.
+    /// Published maximum, if the publication gives several values.
     pub most: Option<f64>,
 }

@@ -9,21 +9,22 @@ use std::sync::Arc;
 /// Recorded traffic as a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedTraffic {
-    /// Folders or files of logs, one for each node.
+    /// Folders or files with logs, one for each node.
     pub files: Vec<String>,
-    /// Speed relative to the recorded rate. `None` if `procedure` states the rate.
+    /// Speed of the replay relative to the recorded rate. `None` if `procedure` states the rate.
     pub speed: Option<f64>,
-    /// Reads, writes or both.
+    /// Selects reads, writes or both.
     pub only: Only,
-    /// Keyspaces to include. If empty, all keyspaces.
+    /// Keyspaces whose operations are replayed. If empty, all keyspaces.
     pub keyspaces: Vec<String>,
-    /// Start, ns after the first record.
+    /// Start of the replayed part, in ns after the first record.
     pub from_ns: u64,
-    /// Length, ns. `None` means to the end.
+    /// Length of the replayed part, in ns. `None` means up to the end.
     pub for_ns: Option<u64>,
-    /// Memory for operations and values, bytes.
+    /// Maximum memory for operations and values, in bytes.
     pub memory_bytes: u64,
-    /// File with the statements that create keyspace and tables. `None` if they exist.
+    /// File with the statements that create keyspace and tables. `None` if keyspace and tables
+    /// exist.
     pub schema: Option<String>,
 }
 
@@ -45,7 +46,7 @@ impl Default for RecordedTraffic {
 const MS_NS: u64 = 1_000_000;
 
 impl RecordedTraffic {
-    /// Returns the selection of the logs.
+    /// Returns the selection of operations from the logs.
     pub fn choice(&self) -> Choice {
         Choice {
             only: self.only,
@@ -56,7 +57,7 @@ impl RecordedTraffic {
         }
     }
 
-    /// Returns its name among the files of a run.
+    /// Returns the name of the recording among the files of a run.
     pub fn name(&self) -> String {
         let choice = self.choice();
         let mut name = format!("recorded traffic of {}", self.files.join(", "));
@@ -79,22 +80,22 @@ impl RecordedTraffic {
     }
 }
 
-/// Recorded traffic that was read, by digest. Each recording is read once.
+/// Recordings that were read, by digest. Each recording is read once.
 #[derive(Clone, Default)]
 pub struct Recordings(BTreeMap<String, Arc<Recording>>);
 
 impl Recordings {
-    /// Creates an empty set.
+    /// Creates an empty set of recordings.
     pub const fn new() -> Recordings {
         Recordings(BTreeMap::new())
     }
 
-    /// Adds a recording.
+    /// Adds a recording to the set.
     pub fn add(&mut self, recording: Arc<Recording>) {
         self.0.insert(recording.digest.clone(), recording);
     }
 
-    /// Adds a packed recording with a size of `bytes` bytes.
+    /// Adds a recording from its packed form, which has a size of `bytes` bytes.
     ///
     /// # Errors
     /// The recording cannot be read, or differs from the packed recording.
@@ -114,7 +115,7 @@ impl Recordings {
     }
 }
 
-/// Equal digests mean equal operations.
+/// Only the digests are compared, because equal digests mean equal operations.
 impl PartialEq for Recordings {
     fn eq(&self, other: &Recordings) -> bool {
         self.0.keys().eq(other.0.keys())

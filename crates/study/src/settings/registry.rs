@@ -1,10 +1,10 @@
-//! A registry that contains the existing releases.
+//! A registry, which is queried for the releases that exist.
 
 use std::fmt;
 use versions::{Release, UnknownRelease};
 
-/// Function that returns true if an unlisted release has been published. `None` if the registry
-/// could not be reached.
+/// Function that returns true if an unlisted release has been published. The function returns
+/// `None` if the registry could not be reached.
 #[derive(Clone, Copy, Default)]
 pub struct Registry(pub Option<fn(&Release) -> Option<bool>>);
 
@@ -23,7 +23,7 @@ impl fmt::Debug for Registry {
 }
 
 impl PartialEq for Registry {
-    /// All registries compare equal, because the choice of a registry does not change a study.
+    /// Returns true, because the choice of a registry does not change a study.
     fn eq(&self, _: &Registry) -> bool {
         true
     }

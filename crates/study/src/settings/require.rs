@@ -1,35 +1,35 @@
 //! Requirements of a variant.
 
-/// Requirements of a variant; empty by default.
+/// Requirements of a variant. Empty by default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Require {
-    /// Upper bound on median latency of all operations, ms.
+    /// Upper bound on the median latency of all operations, in ms.
     pub p50_ms: Option<f64>,
-    /// Upper bound on the 95th percentile, ms.
+    /// Upper bound on the 95th percentile of latency, in ms.
     pub p95_ms: Option<f64>,
-    /// Upper bound on the 99th percentile, ms.
+    /// Upper bound on the 99th percentile of latency, in ms.
     pub p99_ms: Option<f64>,
-    /// Upper bound on the 99.9th percentile, ms.
+    /// Upper bound on the 99.9th percentile of latency, in ms.
     pub p999_ms: Option<f64>,
     /// Maximum share of failed operations.
     pub error_rate: Option<f64>,
-    /// Minimum throughput, op/s.
+    /// Minimum throughput, in op/s.
     pub ops_per_s: Option<f64>,
     /// Minimum quality of a contender relative to the baseline, in the primary comparison. 0.97
     /// means at most 3 % worse, for both throughput and latency.
     pub ratio: Option<f64>,
-    /// Name of the run that it must not be worse than: `latest`, a tag, or a study and stamp.
+    /// Name of the run that this run must not be worse than: `latest`, a tag, or a study and stamp.
     pub not_worse_than: Option<String>,
-    /// Share by which it may be worse.
+    /// Share by which this run may be worse than the named run.
     pub worse_by: f64,
-    /// Points at which it applies.
+    /// Points at which the requirements apply.
     pub at: Where,
-    /// Treatment of a requirement that the interval cannot decide.
+    /// Result of a requirement that the interval cannot decide.
     pub untold: IfInconclusive,
 }
 
-/// Default share by which a run may be worse than an earlier one. Runs on the same machine differ
-/// by this share without a cause.
+/// Default share by which a run may be worse than an earlier run. Even without a cause, runs on the
+/// same machine differ by this share.
 pub const WORSE_BY_DEFAULT: f64 = 0.05;
 
 impl Default for Require {
@@ -50,42 +50,44 @@ impl Default for Require {
     }
 }
 
-/// Treatment of a requirement whose interval contains the limit.
+/// Result of a requirement whose interval contains the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfInconclusive {
-    /// It fails if the value itself is beyond the limit. Otherwise it passes with a warning.
+    /// The requirement fails if the value itself is beyond the limit. Otherwise it passes with a
+    /// warning.
     #[default]
     Estimate,
-    /// It passes with a warning.
+    /// The requirement passes with a warning.
     Pass,
-    /// It fails.
+    /// The requirement fails.
     Miss,
 }
 
-/// Points at which a requirement applies.
+/// Points at which requirements apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Where {
-    /// At every point if all points are known in advance, otherwise at the best point.
+    /// Requirements apply at every point if all points are known in advance, otherwise at the best
+    /// point.
     #[default]
     Auto,
-    /// At every measured point.
+    /// Requirements apply at every measured point.
     Every,
-    /// At the point that the answer names.
+    /// Requirements apply at the point that the answer of the study names.
     Best,
-    /// At the points with these values.
+    /// Requirements apply at the points of the axis with these values.
     Values(Vec<u64>),
 }
 
 impl Require {
-    /// Returns true if there are requirements at points, which are all requirements except the
-    /// ratio between two variants.
+    /// Returns true if a requirement applies at points. These are all requirements except the ratio
+    /// between two variants.
     pub fn has_limits(&self) -> bool {
         let latency = [self.p50_ms, self.p95_ms, self.p99_ms, self.p999_ms];
         let others = [self.error_rate, self.ops_per_s];
         latency.iter().chain(&others).any(Option::is_some)
     }
 
-    /// Adds a point.
+    /// Adds a point at which the requirements apply.
     pub(crate) fn at_value(&mut self, value: u64) {
         match &mut self.at {
             Where::Values(values) => values.push(value),

@@ -1,4 +1,4 @@
-//! The keys with which a study names the source of a secret.
+//! The keys by which a study names the source of a secret.
 
 use crate::checked_tree::Tree;
 use target_spec::SecretSource;

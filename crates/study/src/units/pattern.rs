@@ -1,6 +1,7 @@
-//! Regular expressions for these numbers, for the schemas that editors use.
+//! Regular expressions for the numbers of this module, for the schemas that editors use.
 //!
-//! They describe the form, not the limits. They match every text that a `parse_…` function accepts.
+//! The expressions describe the form of a number, not its limits. They match every text that a
+//! `parse_…` function accepts.
 
 use super::{BIT_RATE_UNITS, BYTE_UNITS, DURATION_UNITS};
 
@@ -13,17 +14,17 @@ pub(crate) const NUMBER: &str =
 pub(crate) const SHARE: &str =
     r"^\s*([0-9][0-9._]*\s*[GMkK]?|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)\s*%?\s*$";
 
-/// A length of time: `10s`, `1m30s`.
+/// Returns the pattern of a length of time: `10s`, `1m30s`.
 pub(crate) fn duration() -> String {
     format!(r"^\s*([0-9][0-9._]*\s*({})\s*)+$", units(DURATION_UNITS))
 }
 
-/// A size: `1GiB`.
+/// Returns the pattern of a size: `1GiB`.
 pub(crate) fn bytes() -> String {
     format!(r"^\s*[0-9][0-9._]*\s*({})\s*$", units(BYTE_UNITS))
 }
 
-/// A bit rate: `1Gbit`, `100Mbit/s`.
+/// Returns the pattern of a bit rate: `1Gbit`, `100Mbit/s`.
 pub(crate) fn bit_rate() -> String {
     format!(r"^\s*[0-9][0-9._]*\s*({})(/s)?\s*$", units(BIT_RATE_UNITS))
 }

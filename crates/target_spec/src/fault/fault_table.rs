@@ -1,5 +1,5 @@
-//! All kinds of faults, as data: effect and target of each, its requirements and options, and the
-//! data that nodes may lose because of it.
+//! All kinds of faults, as data: the effect and the target of each kind, its requirements and
+//! options, and the data that nodes may lose because of it.
 
 use super::kind::FaultKind;
 use super::options::FaultOption;
@@ -7,15 +7,16 @@ use super::properties::{DataLoss, FaultPlace, Length};
 use crate::capability::Capability;
 use std::time::Duration;
 
-/// Time limit for the start of a node, on a busy machine with a commit log to replay.
+/// Time limit for the start of a node. It is long enough for a busy machine and a commit log to
+/// replay.
 pub const STARTED_WITHIN: Duration = Duration::from_secs(180);
 
-/// Time limit until the node of a replaced pod is up. The pod ends properly, is scheduled again,
-/// its volume is attached, and its node starts.
+/// Time limit until the node of a replaced pod is up. In this time, the old pod ends properly, the
+/// new pod is scheduled, its volume is attached, and its node starts.
 pub const POD_BACK_WITHIN: Duration = Duration::from_secs(600);
 
-/// Time limit until a node is in a ring, without streaming. The node waits for 25 s, starts on a
-/// busy machine, and may have to be started again.
+/// Time limit until a node has joined a ring, without the time for streaming. The node waits for 25
+/// s, starts on a busy machine, and may have to be started again.
 pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 
 /// Required options of an upgrade.
@@ -31,7 +32,7 @@ const UPGRADE_TAKES: &[FaultOption] = &[
     FaultOption::Yaml,
 ];
 
-/// Defines the rows of [`KINDS`], and an enum of their names.
+/// Defines the rows of [`KINDS`], and an enum of the names of these kinds.
 macro_rules! kinds {
     ($(
         $name:ident = $word:literal, $place:ident,
@@ -100,7 +101,8 @@ kinds! {
     NodeSlow = "node-slow", Node,
         "limits the CPU time of the node's host",
         [Hosts, CpuLimit].taking(&[FaultOption::Cpus]);
-    // Cassandra stops itself permanently when it cannot open a file.
+    // This fault ends the process, because Cassandra stops itself permanently when it cannot open a
+    // file.
     NodeDescriptors = "node-descriptors", Node,
         "occupies all file descriptors of the node, so that it can open no more files or \
          connections",
@@ -167,7 +169,7 @@ kinds! {
     DiskStalled = "disk-stalled", Host,
         "suspends every write to the host's volume",
         [Hosts, VolumeStalled].whole_within(STARTED_WITHIN);
-    // A node that cannot write its commit log may end itself.
+    // This fault ends processes, because a node that cannot write its commit log may end itself.
     DiskFull = "disk-full", Host,
         "fills the host's volume",
         [Hosts, Volume]
@@ -241,7 +243,7 @@ kinds! {
 }
 
 impl FaultKind {
-    /// Returns the kind of this name.
+    /// Returns the kind with this name.
     pub fn find(name: &str) -> Option<FaultKind> {
         KINDS.iter().find(|kind| kind.name == name).cloned()
     }

@@ -1,4 +1,4 @@
-//! Kinds of faults, and the options that a study can give to one.
+//! Kinds of faults, and the options that a study can set for a fault.
 
 use super::commands::Commands;
 use super::fault_table::FaultName;
@@ -13,47 +13,49 @@ use std::time::Duration;
 /// A kind of fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultKind {
-    /// Its name in studies and in records.
+    /// Name of the kind in studies and in records.
     pub name: Cow<'static, str>,
-    /// Implementation of the fault.
+    /// Implementation of the fault: built in, or programs of a study.
     pub means: Means,
-    /// Description of its effect.
+    /// Description of the effect of the fault.
     pub what: Cow<'static, str>,
     /// Capabilities that the target must have.
     pub needs: &'static [Capability],
-    /// Kind of target.
+    /// Kind of target on which the fault acts.
     pub place: FaultPlace,
-    /// Options that it accepts.
+    /// Options that the kind accepts.
     pub takes: &'static [FaultOption],
-    /// Options that it requires.
+    /// Options that the kind requires.
     pub must: &'static [FaultOption],
     /// Duration of the fault.
     pub length: Length,
-    /// True if processes end. Their nodes are then down until it is healed.
+    /// True if the fault ends processes. The nodes of these processes are then down until the fault
+    /// is healed.
     pub takes_away: bool,
-    /// Data that nodes may lose because of it.
+    /// Data that nodes may lose because of the fault.
     pub loses: DataLoss,
-    /// Maximum time until it is observed as healed.
+    /// Maximum time until the fault is observed as healed.
     pub healed_within: Duration,
 }
 
 /// Implementation of a kind of fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Means {
-    /// It is built in.
+    /// A fault that is built in.
     BuiltIn(FaultName),
-    /// Programs that a study names.
+    /// A fault that consists of programs that a study names.
     Programs(Commands),
 }
 
 /// Time limit until a fault that does not end processes is observed as healed.
 const HEALED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Time limit of a fault that is healed as soon as it was observed. In this time, a node drains.
+/// Time limit of a fault that is healed as soon as it was observed. The time is enough for a node
+/// to drain.
 const MOMENT: Duration = Duration::from_secs(60);
 
 impl FaultKind {
-    /// Creates a kind with the duration in the study, without options and without loss of data.
+    /// Creates a kind whose duration the study states, without options and without loss of data.
     pub(crate) const fn new(
         name: FaultName,
         place: FaultPlace,
@@ -75,13 +77,13 @@ impl FaultKind {
         }
     }
 
-    /// Returns it with optional options.
+    /// Returns the kind with optional options.
     pub(crate) const fn taking(mut self, knobs: &'static [FaultOption]) -> FaultKind {
         self.takes = knobs;
         self
     }
 
-    /// Returns it with required and optional options.
+    /// Returns the kind with required and optional options.
     pub(crate) const fn demanding_of(
         mut self,
         must: &'static [FaultOption],
@@ -91,38 +93,38 @@ impl FaultKind {
         self
     }
 
-    /// Returns it with required options.
+    /// Returns the kind with required options.
     pub(crate) const fn demanding(mut self, knobs: &'static [FaultOption]) -> FaultKind {
         (self.takes, self.must) = (knobs, knobs);
         self
     }
 
-    /// Returns it with another duration.
+    /// Returns the kind with another duration.
     pub(crate) const fn lasting(mut self, length: Length) -> FaultKind {
         self.length = length;
         self
     }
 
-    /// Returns it marked as ending processes.
+    /// Returns the kind, marked as ending processes.
     pub(crate) const fn taking_away(mut self) -> FaultKind {
         self.takes_away = true;
         self
     }
 
-    /// Returns it with data that nodes may lose.
+    /// Returns the kind with data that nodes may lose.
     pub(crate) const fn losing(mut self, what: DataLoss) -> FaultKind {
         self.loses = what;
         self
     }
 
-    /// Returns it with another time limit for healing.
+    /// Returns the kind with another time limit for healing.
     pub(crate) const fn whole_within(mut self, limit: Duration) -> FaultKind {
         self.healed_within = limit;
         self
     }
 
-    /// Returns true if it occupies the volume of a host, which can have only one fault at a time.
-    /// These are all volume faults except a slow volume.
+    /// Returns true if the fault occupies the volume of a host. A volume can have only one such
+    /// fault at a time. These are all volume faults except a slow volume.
     pub fn takes_volume(&self) -> bool {
         let needs = |capability| self.needs.contains(&capability);
         let ways = [
@@ -135,18 +137,18 @@ impl FaultKind {
         ways.into_iter().any(needs) || (needs(Capability::Volume) && !needs(Capability::DiskLimit))
     }
 
-    /// Returns its maximum duration if the study does not state one, ns.
+    /// Returns the maximum duration of the fault if the study does not state one, in ns.
     pub fn at_most_ns(&self) -> u64 {
         MOMENT.as_nanos() as u64
     }
 
-    /// Returns true if it requires another node. It does if it changes the members of the ring, or
-    /// leaves only the copies on other nodes.
+    /// Returns true if the fault requires another node. This is the case if it changes the members
+    /// of the ring, or leaves only the copies on other nodes.
     pub fn needs_others(&self) -> bool {
         matches!(self.loses, DataLoss::Copy | DataLoss::HandedOver)
     }
 
-    /// Returns the part of `said` that applies to this kind.
+    /// Returns those options in `said` that this kind accepts.
     #[must_use]
     pub fn options(&self, said: &Options) -> Options {
         let takes = |knob| self.takes(knob);
@@ -181,7 +183,7 @@ impl FaultKind {
         }
     }
 
-    /// Returns the kind as modified by its options. For example, an upgrade with a rollback lasts
+    /// Returns the kind as its options modify it. For example, an upgrade with a rollback lasts
     /// until the rollback.
     #[must_use]
     pub fn with(self, said: &Options) -> FaultKind {
@@ -198,8 +200,8 @@ impl FaultKind {
         }
     }
 
-    /// Returns the actions that the command line must allow before the fault can be applied to an
-    /// attached node. `None` if it can be applied only to managed nodes.
+    /// Returns the actions that the command line must allow before the fault can be injected on an
+    /// attached node. `None` if the fault can be injected only on managed nodes.
     pub fn acts(&self) -> Option<&'static [NodeAct]> {
         let Means::BuiltIn(name) = self.means else {
             return None;
@@ -225,25 +227,25 @@ impl FaultKind {
         }
     }
 
-    /// Returns true if it ends the pod of a node with all its processes, including agents.
+    /// Returns true if the fault ends the pod of a node with all its processes, including agents.
     pub fn ends_pods(&self) -> bool {
         self.needs.contains(&Capability::PodControl)
     }
 
-    /// Returns true if it accepts `knob`.
+    /// Returns true if the kind accepts the option `knob`.
     pub fn takes(&self, knob: FaultOption) -> bool {
         self.takes.contains(&knob)
     }
 }
 
 impl From<&Commands> for FaultKind {
-    /// Returns the kind that these programs define.
+    /// Creates the kind of fault that these programs define.
     fn from(commands: &Commands) -> FaultKind {
         FaultKind {
             name: Cow::Owned(commands.name.clone()),
             means: Means::Programs(commands.clone()),
             what: Cow::Owned(format!("runs {}", commands.inject)),
-            // On an attached cluster, it needs only the programs.
+            // On an attached cluster, such a fault needs only its programs.
             needs: &[],
             place: FaultPlace::Node,
             takes: &[],

@@ -10,21 +10,21 @@ use versions::Release;
 measure::word_enum! {
     /// Name of an option of a fault.
     pub enum FaultOption {
-        /// Remaining CPU time, in cores.
+        /// CPU time that remains for a node, in cores.
         Cpus = "cpus",
-        /// Limits of a volume's operations and bytes per second.
+        /// Limits on a volume's operations and bytes per second.
         Disk = "disk",
-        /// Remaining free space on a volume, bytes.
+        /// Free space that remains on a volume, in bytes.
         Leave = "leave",
         /// Share of dropped packets.
         Loss = "loss",
-        /// Rate limit of a link, in bit/s.
+        /// Limit on the rate of a link, in bit/s.
         Rate = "rate",
         /// Additional delay of packets.
         Delay = "delay",
-        /// Offset of a clock.
+        /// Offset that is added to a clock.
         By = "by",
-        /// Time after which nodes are started on another host.
+        /// Time after which the nodes of a host are started on another host.
         Ha = "ha",
         /// Other values for keys of `cassandra.yaml`.
         Yaml = "yaml",
@@ -34,9 +34,9 @@ measure::word_enum! {
         Drain = "drain",
         /// True if files are rewritten in the newest format that the nodes write.
         UpgradeSstables = "upgrade_sstables",
-        /// Restriction to some nodes.
+        /// Restriction of the fault to some nodes.
         Nodes = "nodes",
-        /// Method by which nodes return to their earlier state.
+        /// Method by which upgraded nodes return to their earlier release.
         Back = "back",
     }
 }
@@ -45,15 +45,15 @@ measure::word_enum! {
     /// Method by which upgraded nodes return to their earlier release.
     #[derive(Default)]
     pub enum Rollback {
-        /// No rollback. The nodes keep the new release.
+        /// No rollback: the nodes keep the new release.
         #[default]
         Never = "never",
-        /// Rollback to the files from before the upgrade.
+        /// The nodes go back to the files from before the upgrade.
         Snapshot = "snapshot",
     }
 }
 
-/// Values of the options for each [`FaultOption`].
+/// Values of the options of a fault. [`FaultOption`] explains each option.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Value of [`FaultOption::Cpus`].
@@ -62,7 +62,7 @@ pub struct Options {
     pub disk: DiskSpec,
     /// Value of [`FaultOption::Leave`].
     pub leave_bytes: Option<u64>,
-    /// Value of [`FaultOption::Loss`], 0 to 1.
+    /// Value of [`FaultOption::Loss`], from 0 to 1.
     pub loss: Option<f64>,
     /// Value of [`FaultOption::Rate`].
     pub rate_bits_per_s: Option<u64>,
@@ -72,25 +72,25 @@ pub struct Options {
     pub by: Option<Duration>,
     /// Value of [`FaultOption::Ha`].
     pub ha_after: Option<Duration>,
-    /// Host for these nodes. `None` means the next host.
+    /// Host on which [`FaultOption::Ha`] starts the nodes. `None` means the next host.
     pub ha_on: Option<HostIndex>,
-    /// Value of [`FaultOption::Yaml`]. Empty if not given.
+    /// Value of [`FaultOption::Yaml`]. Empty if it is not given.
     pub yaml: Map<String, Value>,
     /// Value of [`FaultOption::To`].
     pub to: Option<Release>,
-    /// Value of [`FaultOption::Drain`]. `None` means that they drain.
+    /// Value of [`FaultOption::Drain`]. `None` means that the nodes drain.
     pub drain: Option<bool>,
     /// Value of [`FaultOption::UpgradeSstables`].
     pub upgrade_sstables: bool,
-    /// Value of [`FaultOption::Nodes`]. Empty means all nodes.
+    /// Value of [`FaultOption::Nodes`]. If empty, the fault affects all nodes.
     pub nodes: Vec<NodeIndex>,
     /// Value of [`FaultOption::Back`].
     pub back: Rollback,
 }
 
 impl Options {
-    /// Returns a value for every required [`FaultOption`]. The effect of each value is visible on
-    /// an idle cluster.
+    /// Returns a value for every required [`FaultOption`], for tests of faults. The effect of each
+    /// value is visible on an idle cluster.
     pub fn tried() -> Options {
         Options {
             disk: DiskSpec {
@@ -102,7 +102,7 @@ impl Options {
             rate_bits_per_s: Some(1_000_000),
             delay: Some(Duration::from_millis(50)),
             by: Some(Duration::from_secs(60)),
-            // It is twice the value on all managed nodes, and does no harm.
+            // This value is twice the value on all managed nodes, and does no harm.
             yaml: Map::from_iter([("hinted_handoff_throttle".to_owned(), "2048KiB".into())]),
             to: versions::LINES.last().map(|line| line.release()),
             ..Options::default()
@@ -111,7 +111,7 @@ impl Options {
 }
 
 impl FaultOption {
-    /// Formats the value. `None` if it was not given.
+    /// Formats the value of the option. `None` if the value is not given.
     pub fn describe(self, options: &Options) -> Option<String> {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         match self {

@@ -1,12 +1,12 @@
-//! Properties in which kinds of faults differ, and the affected part of a cluster.
+//! Properties in which kinds of faults differ, and the part of a cluster that a fault affects.
 
 use crate::index::{HostIndex, NodeIndex};
 use std::fmt;
 
-/// Kind of target of a fault.
+/// Kind of target on which a fault acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultPlace {
-    /// A node.
+    /// One node of the cluster.
     Node,
     /// A host, with all its nodes.
     Host,
@@ -22,66 +22,67 @@ pub enum DataLoss {
     /// No data is lost.
     #[default]
     Nothing,
-    /// Data in the memory of its process.
+    /// Data in the memory of the node's process.
     Memory,
-    /// Data that was not synced to its disk.
+    /// Data that was not synced to the node's disk.
     Unsynced,
-    /// All its replicas, while other nodes keep theirs.
+    /// All replicas of the node, while other nodes keep theirs.
     Copy,
-    /// Its replicas, if there are no more nodes than replicas. Otherwise other nodes receive them
-    /// before.
+    /// Replicas of the node, if the cluster has no more nodes than replicas. Otherwise other nodes
+    /// receive them first.
     HandedOver,
-    /// The order of writes with its timestamps.
+    /// The order of writes, which depends on their timestamps.
     Order,
 }
 
 /// Duration of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// Duration stated in the study.
+    /// The study states the duration.
     Stated,
-    /// It is healed as soon as it was observed.
+    /// The fault is healed as soon as it was observed.
     Moment,
-    /// It lasts until its task is done, but not longer than the study states.
+    /// The fault lasts until its task is done, but not longer than the study states.
     Task,
-    /// Duration stated in the study, from the end of the injection, which takes some time.
+    /// The study states the duration. It counts from the end of the injection, which takes some
+    /// time.
     Staged,
 }
 
 impl Length {
-    /// Returns true if a study states its maximum duration.
+    /// Returns true if a study states the maximum duration.
     pub fn is_said(self) -> bool {
         self != Length::Moment
     }
 
-    /// Returns true if it performs a task that takes some time.
+    /// Returns true if the fault performs a task that takes some time.
     pub fn works(self) -> bool {
         matches!(self, Length::Task | Length::Staged)
     }
 }
 
-/// Affected part of a cluster: nodes and hosts by their index. Descriptions count from 1: `node2`,
-/// `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
+/// Part of a cluster that a fault affects. Nodes and hosts are given by their index. Descriptions
+/// count from 1: `node2`, `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
-    /// A node.
+    /// The node with this index.
     Node(NodeIndex),
-    /// A host.
+    /// The host with this index.
     Host(HostIndex),
     /// Hosts that are separated from other hosts.
     Split(Sides),
-    /// Some of the nodes, in the order of their turns.
+    /// Some of the nodes, in the order in which the fault affects them.
     Nodes(Vec<NodeIndex>),
-    /// All nodes.
+    /// All nodes of the cluster.
     Cluster,
 }
 
-/// Two sides of a network.
+/// Two sides of a network that are separated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sides {
-    /// Hosts that are cut off.
+    /// Hosts that are cut off from the others.
     pub of: Vec<HostIndex>,
-    /// Hosts that they are cut off from.
+    /// Hosts from which they are cut off.
     pub from: Vec<HostIndex>,
 }
 
@@ -92,8 +93,8 @@ impl fmt::Display for Hit {
 }
 
 impl Hit {
-    /// Returns the affected part for a kind that affects nodes one after the other: these nodes, or
-    /// all if `nodes` is empty.
+    /// Returns the affected part for a kind that affects nodes one after the other. It consists of
+    /// these nodes, or of all nodes if `nodes` is empty.
     #[must_use]
     pub fn cluster(nodes: &[NodeIndex]) -> Hit {
         match nodes {
@@ -102,7 +103,7 @@ impl Hit {
         }
     }
 
-    /// Describes it, with names for the hosts.
+    /// Describes the affected part, with names for the hosts.
     pub fn words(&self, name: impl Fn(HostIndex) -> String) -> String {
         let names = |all: &[HostIndex]| {
             let names: Vec<String> = all.iter().map(|host| name(*host)).collect();
@@ -121,7 +122,7 @@ impl Hit {
         }
     }
 
-    /// Returns the hosts on both sides. Both are empty for a fault without sides.
+    /// Returns the hosts on both sides. Both lists are empty for a fault without sides.
     pub fn sides(&self) -> Sides {
         match self {
             Hit::Split(split) => split.clone(),
@@ -129,8 +130,8 @@ impl Hit {
         }
     }
 
-    /// Returns the affected node, for a kind that affects a node. It is the first node for a kind
-    /// that affects none in particular.
+    /// Returns the affected node, for a kind that affects a node. If the fault does not affect a
+    /// particular node, returns the first node.
     pub fn node(&self) -> NodeIndex {
         match self {
             Hit::Node(node) => *node,
@@ -139,8 +140,8 @@ impl Hit {
         }
     }
 
-    /// Returns the affected host, for a kind that affects a host. It is the first host for a kind
-    /// that affects none in particular.
+    /// Returns the affected host, for a kind that affects a host. If the fault does not affect a
+    /// particular host, returns the first host.
     pub fn host(&self) -> HostIndex {
         match self {
             Hit::Host(host) => *host,

@@ -2,7 +2,7 @@
 
 use crate::line::{Formats, Line, Presets};
 
-/// Advice on a check that is now always made.
+/// Advice on a setting for a check that is now always made.
 const METADATA: &str = "remove it: the cluster's metadata checks every request";
 
 pub(crate) static LINE: Line = Line {

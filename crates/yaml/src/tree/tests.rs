@@ -1,4 +1,4 @@
-//! Tests accepted and refused texts.
+//! Tests texts that the parser accepts or refuses.
 
 use super::*;
 use crate::diagnostic::SourceText;
@@ -109,7 +109,7 @@ fn aliases_of_aliases_do_not_fill_the_memory() {
     assert!(diagnostics.list[0].message.contains("100000 nodes"));
 }
 
-/// An empty file of another tool used to end with an exit code and no message.
+/// For an empty file of another tool, the program used to end with an exit code and no message.
 #[test]
 fn a_text_with_nothing_in_it_is_a_mistake_with_words() {
     for text in ["", "\n\n", "# only this\n", "---\n...\n"] {

@@ -1,4 +1,4 @@
-//! The builds of a bisection, in order: names of versions, or a file.
+//! The builds of a bisection, in order. They come from a list of version names, or from a file.
 
 use anyhow::{Context, Result, bail, ensure};
 use foreign::FileKind;
@@ -6,10 +6,10 @@ use std::path::Path;
 use versions::Release;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 
-/// Placeholder for a revision, in a file with one command for all revisions.
+/// Placeholder for the revision, in a file with one command for all revisions.
 const REVISION: &str = "{revision}";
 
-/// A build: the partial study that selects it.
+/// A build, described by the partial study that selects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
     /// Name of the build.
@@ -115,7 +115,7 @@ fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     );
     let of_revision = |item: &Node| {
         let revision = item.text().with_context(|| format!("{name}: a revision must be text"))?;
-        // The name becomes part of commands and paths.
+        // The name of a build becomes part of commands and paths.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             revision.chars().all(is_plain) && !revision.starts_with('-'),

@@ -1,4 +1,4 @@
-//! One meaning of a name, and its output.
+//! One meaning of a name, and the formats in which it is printed.
 
 use crate::terminal;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ measure::word_enum! {
         Rule = "rule",
         /// A resource that may limit a load.
         Limit = "resource",
-        /// Result of a command.
+        /// An exit code of a command.
         Exit = "exit code",
         /// A kind of fault.
         Fault = "fault",
@@ -30,9 +30,9 @@ measure::word_enum! {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Meaning {
     pub(super) about: About,
-    /// The name, as it is written.
+    /// The name in its usual spelling.
     pub(super) name: String,
-    /// Other names that find it.
+    /// Other names by which users find the meaning.
     pub(super) also: Vec<String>,
     /// Text of the explanation.
     pub(super) text: String,
@@ -52,7 +52,7 @@ impl Meaning {
         }
     }
 
-    /// Formats it as JSON.
+    /// Formats the meaning as JSON.
     pub(super) fn to_json(&self) -> Value {
         let more = self.more.iter().map(|(what, text)| (what.clone(), json!(text)));
         json!({
@@ -63,7 +63,7 @@ impl Meaning {
         })
     }
 
-    /// Formats it for people.
+    /// Formats the meaning for people.
     pub(super) fn lines(&self) -> String {
         let mut lines = format!("{} ({})\n", self.name, self.about);
         lines += &indented(&self.text, 2);
@@ -74,7 +74,7 @@ impl Meaning {
     }
 }
 
-/// Wraps a text to the terminal, with an indentation.
+/// Wraps a text to the width of the terminal, with an indentation.
 pub(super) fn indented(text: &str, columns: usize) -> String {
     // Longer lines are hard to read, even on a wide terminal.
     let width = terminal::columns().clamp(40, 100);

@@ -1,21 +1,22 @@
 //! Reads meanings from the pages that define them.
 //!
-//! It reads tables and beginnings of paragraphs, so that only the page defines a number.
+//! It reads tables and the beginnings of paragraphs, so that each number is defined only on its
+//! page.
 
 use super::meaning::{About, Meaning};
 use analysis::limits::LimitKind;
 use store::record::{rule_names, rule_title};
 
-/// The page that defines the numbers.
+/// The page that defines the numbers in reports.
 const NUMBERS: &str = include_str!("../../../../../docs/measurement.md");
 
-/// The vocabulary of the developers.
+/// The page with the vocabulary of the developers.
 const VOCABULARY: &str = include_str!("../../../../../AGENTS.md");
 
-/// The glossary for users.
+/// The page with the glossary for users.
 const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
 
-/// Page that has the full explanation.
+/// Page that contains the full explanation.
 const PAGE: &str = "docs/measurement.md";
 
 /// Returns the rules of validity.
@@ -75,7 +76,8 @@ pub(super) fn figures() -> Vec<Meaning> {
             |name: &&&str| !name.starts_with('-') && LimitKind::from_name(name).is_none();
         for name in names.iter().filter(is_figure) {
             let mut meaning = Meaning::new(About::Figure, *name, text.join("; "));
-            // "release lag: sent − intended" is the name of `lag_us`.
+            // A text such as "release lag: sent − intended" begins with the name of the figure:
+            // here "release lag" for `lag_us`.
             let called = text.first().and_then(|text| text.split_once(": "));
             let is_name = |word: &&str| word.len() < 24 && !word.contains('`');
             meaning
@@ -94,7 +96,7 @@ pub(super) fn words() -> Vec<Meaning> {
     let table = from_there.split("\n## ").next().unwrap_or_default();
     let mut found: Vec<Meaning> = Vec::new();
     for row in GLOSSARY.lines().chain(table.lines()).filter_map(cells) {
-        // Each page has a header row.
+        // The header row of each table is skipped.
         if let [word, text] = row[..]
             && word != "word"
             && found.iter().all(|one| !one.name.eq_ignore_ascii_case(word))
@@ -117,7 +119,8 @@ pub(super) fn terms() -> Vec<Meaning> {
     all.map(of).collect()
 }
 
-/// Returns paragraphs and items that begin with bold words: these words, and the whole text.
+/// Returns paragraphs and items that begin with bold words, each as its bold words and its whole
+/// text.
 fn begins() -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut is_open = false;
@@ -147,7 +150,7 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     (!cells[0].starts_with("---")).then_some(cells)
 }
 
-/// Returns the name between backticks.
+/// Returns the name between the backticks of a cell.
 fn ticked(cell: &str) -> Option<&str> {
     let name = cell.strip_prefix('`')?.strip_suffix('`')?;
     (!name.contains('`')).then_some(name)

@@ -28,7 +28,7 @@ pub(super) fn keys() -> Vec<Meaning> {
     format::fields().map(of).collect()
 }
 
-/// Returns every field of findings and intervals, with the names that their mappings have.
+/// Returns every field of findings and intervals, and every word that is a value of such a field.
 pub(super) fn figures() -> Result<Vec<Meaning>> {
     let mut found: Vec<Meaning> = Vec::new();
     for (text, file) in [

@@ -5,7 +5,7 @@ use analysis::limits::LimitKind;
 
 fn texts(wanted: &str) -> String {
     let all = all().unwrap();
-    // The test does not compare lines, because line breaks depend on the terminal.
+    // The test does not compare lines, because line breaks depend on the width of the terminal.
     let text = |one: &&Meaning| {
         let more = one.more.iter().map(|(what, text)| format!("{what}: {text}"));
         format!(
@@ -59,7 +59,8 @@ fn every_rule_says_what_it_asks_and_when_it_warns_or_fails() {
             rule.name
         );
         let judges = heads.contains(&"warns") || heads.contains(&"fails");
-        // One client process has one clock, and undeclared settings are only unknown.
+        // These two rules neither warn nor fail. With one client process there is one clock, and
+        // undeclared settings are only unknown.
         let is_lenient = ["V5", "V16"].contains(&rule.name.as_str());
         assert!(judges || is_lenient, "{}: {heads:?}", rule.name);
     }
@@ -74,7 +75,8 @@ fn every_resource_that_may_limit_a_load_has_a_meaning() {
         let limit = found.unwrap_or_else(|| panic!("`{kind}` is not explained"));
         let (label, full_from) = &limit.more[0];
         assert_eq!(label, "full from", "{kind}");
-        // The page states the limit of the table, except for the client, which has two.
+        // The page states the same limit as the table. The exception is the client, which has two
+        // limits.
         let row = kind.row();
         let stated = match row.unit {
             "ratio" => format!("{} %", measure::number::short(row.limit * 100.0, 3)),
@@ -94,14 +96,14 @@ fn every_figure_of_the_records_has_a_meaning() {
     let schema = crate::command::schema::parsed(crate::command::schema::FINDINGS).unwrap();
     let forms = schema["$defs"].as_object().unwrap().values().chain([&schema]);
     for (name, field) in forms.flat_map(|form| form["properties"].as_object()).flatten() {
-        // This is an older form, in which the description of the containing object covers
-        // `at_least`.
+        // `at_least` belongs to an older form, in which the description of the containing object
+        // covers it.
         let is_said = field["description"].is_string() || name == "at_least";
         assert!(is_said, "{name} has no comment");
     }
 }
 
-/// `explain` shows the glossary entry of a word first, and no field of a file.
+/// For a common word, `explain` shows the glossary entry first, and no field of a file.
 #[test]
 fn words_of_a_first_screen_are_explained_before_file_fields() {
     let all = all().unwrap();

@@ -1,5 +1,5 @@
-//! Subjects of `cassay new compare`: the targets that support each, and the default values, names
-//! and settings of the two sides.
+//! Subjects of `cassay new compare`. Each subject has the targets that support it, and the default
+//! values, names and settings of the two sides.
 
 use super::template_target::TargetChoice;
 use anyhow::{Result, bail};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use versions::DEFAULT;
 use yaml::near_name;
 
-/// Keys of the questions, which are gaps in the template.
+/// Keys of the questions. The template has a gap for each key.
 pub const WHAT: &str = "compare";
 const SIDES: [&str; 2] = ["baseline", "contender"];
 
@@ -23,7 +23,7 @@ struct Subject {
     sets: [&'static str; 2],
     /// Prefix of the value in the side's name.
     prefix: &'static str,
-    /// The question about the sides, as text around their names.
+    /// The text before and after the names of the sides in the question about the sides.
     question: [&'static str; 2],
 }
 
@@ -62,7 +62,8 @@ const SUBJECTS: [Subject; 5] = [
         prefix: "cassandra-",
         question: OF_NODES,
     },
-    // A known difference. It shows the output of a study before there is a cluster.
+    // Two null targets with a known difference. They show the output of a study to users who have
+    // no cluster yet.
     Subject {
         word: "latency",
         places: &["null"],
@@ -85,7 +86,8 @@ pub fn asks(place: &TargetChoice) -> String {
     format!("Which setting? {}{key}", words.join(", "))
 }
 
-/// Returns the default answer to one of the questions about sides; empty if there is none.
+/// Returns the default answer to one of the questions about sides. Empty if the question has no
+/// default answer.
 pub fn default(
     key: &str,
     place: &TargetChoice,
@@ -103,7 +105,7 @@ pub fn default(
 /// Refuses subjects that a target does not support, and a side without a value.
 ///
 /// # Errors
-/// The subjects that can be compared, or the missing value.
+/// The error names the subjects that can be compared, or the missing value.
 pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> Result<()> {
     let word = answers.get(WHAT).map(String::as_str).unwrap_or_default();
     let is_key = DEFAULT.has_setting(word);
@@ -121,7 +123,8 @@ pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> 
         ),
         None => {
             let all = SUBJECTS.iter().map(|one| one.word).chain(DEFAULT.names());
-            // If no name is similar, the hint would list hundreds.
+            // Without a similar name, the hint lists only the subjects, because a list of all
+            // settings has hundreds of names.
             let hint = near_name(word, all).unwrap_or_else(|| asks(place));
             bail!("cassay cannot compare `{word}`\nhint: {hint}");
         }
@@ -189,7 +192,7 @@ fn sets(word: &str, value: &str) -> String {
     }
 }
 
-/// Returns the name of a side, from its value.
+/// Derives the name of a side from its value.
 fn name(word: &str, value: &str) -> String {
     let plain = |c: char| match c {
         'a'..='z' | '0'..='9' | '.' | '_' | '-' => c,

@@ -4,7 +4,7 @@ use super::compare;
 use super::template_target::TargetChoice;
 use std::collections::BTreeMap;
 
-/// A study with gaps.
+/// A study whose text has gaps.
 #[derive(Debug)]
 pub struct Template {
     /// Name of the template and of the study.
@@ -12,14 +12,15 @@ pub struct Template {
     /// The question that the study answers.
     pub what: &'static str,
     /// Text of the study. `<key>` represents the answer to the question about that key. A line that
-    /// begins with `null|`, `local|`, `attach|` or several of these is only for these targets.
+    /// begins with `null|`, `local|`, `attach|` or several of these is only used for these targets.
     pub text: &'static str,
-    /// Questions in addition to the one about the target.
+    /// Questions in addition to the question about the target.
     pub questions: &'static [Question],
 }
 
 impl Template {
-    /// Returns true if the template supports a target: an existing table is on an attached cluster.
+    /// Returns true if the template supports a target. The template for an existing table needs an
+    /// attached cluster.
     pub fn takes(&self, place: &TargetChoice) -> bool {
         !self.text.contains("table:") || matches!(place, TargetChoice::Attach(_))
     }
@@ -44,11 +45,11 @@ impl Template {
 /// A question to the user.
 #[derive(Debug)]
 pub struct Question {
-    /// Key of the study that the question is about.
+    /// Key of the study that the answer sets.
     pub key: &'static str,
-    /// Text of the question; empty if it depends on the target.
+    /// Text of the question. Empty if the text depends on the target.
     asks: &'static str,
-    /// Default answer; empty if it depends on earlier answers.
+    /// Default answer. Empty if the default depends on earlier answers.
     default: &'static str,
 }
 
@@ -62,7 +63,7 @@ impl Question {
         }
     }
 
-    /// Returns the default answer after these answers.
+    /// Returns the default answer, given these earlier answers.
     pub fn usual(&self, place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> String {
         if self.default.is_empty() {
             compare::default(self.key, place, answers)
@@ -83,7 +84,7 @@ const MIX: Question = ask(
     "{write: 1, read: 1}",
 );
 
-/// All templates.
+/// All templates for studies.
 pub const TEMPLATES: &[Template] = &[
     Template {
         name: "peak",

@@ -3,7 +3,7 @@
 /// Target of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetChoice {
-    /// The server inside cassay.
+    /// The null target, which is a server inside cassay.
     Null,
     /// A cluster on this machine.
     Local,
@@ -15,7 +15,7 @@ impl TargetChoice {
     /// Parses a target from the command line.
     ///
     /// # Errors
-    /// The accepted forms.
+    /// The text is not a target. The error lists the accepted forms.
     pub fn parse(text: &str) -> Result<TargetChoice, String> {
         let address = text.strip_prefix("attach:").or(text.strip_prefix("attach ")).map(str::trim);
         match (text, address) {
@@ -28,7 +28,7 @@ impl TargetChoice {
         }
     }
 
-    /// Returns the target's name in the lines of templates.
+    /// Returns the name by which lines of templates refer to the target.
     pub fn word(&self) -> &'static str {
         match self {
             TargetChoice::Null => "null",
@@ -82,8 +82,8 @@ target:
         }
     }
 
-    /// Returns the keyspace section of a study with this name: a keyspace of its own on an attached
-    /// cluster.
+    /// Returns the keyspace section of a study with this name. On an attached cluster, the study
+    /// gets a separate keyspace.
     pub fn keyspace(&self, name: &str) -> String {
         match self {
             TargetChoice::Null => String::new(),
@@ -106,8 +106,8 @@ pub fn keyspace_name(study: &str) -> String {
     format!("cassay_{}", study.replace('-', "_"))
 }
 
-/// Returns true if the text can be written between quotes. The study's own check finds other
-/// mistakes.
+/// Returns true if the text can be written between quotes. Other mistakes in it are found when the
+/// study is checked.
 fn is_address(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]".contains(c))
 }

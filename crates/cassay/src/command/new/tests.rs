@@ -21,7 +21,7 @@ fn plans(template: &Template) {
         assert!(!plan.trials.is_empty(), "{text}");
         let gap = text.lines().find(|line| line.contains('<') && line.contains('>'));
         assert_eq!(gap, None, "what is not answered");
-        // Each setting has a comment nearby.
+        // A template explains its settings in comments.
         let comments = text.lines().filter(|line| line.trim_start().starts_with('#'));
         assert!(comments.count() >= 5, "{text}");
     }
@@ -40,7 +40,8 @@ fn a_table_that_is_there_is_on_a_cluster_that_is_there() {
     assert!(own.takes(&own.usual_place()));
 }
 
-/// This includes the question about the target. Users give up if a template asks more questions.
+/// The limit of five questions includes the question about the target. Users give up if a template
+/// asks more questions.
 #[test]
 fn a_template_asks_at_most_five_questions_and_uses_every_answer() {
     assert_eq!(TEMPLATES.len(), 8);
@@ -71,8 +72,8 @@ fn a_target_is_one_of_three_and_keeps_its_address_quoted() {
     }
 }
 
-/// Every subject of a target has sides with names, rows that compress if that is important, and a
-/// plan without warnings.
+/// Every subject of a target has sides with names, a plan without warnings, and, if compression
+/// matters, rows that compress.
 #[test]
 fn every_comparison_template_is_a_study_without_a_warning() {
     let compare = template("compare").unwrap();

@@ -1,5 +1,5 @@
-//! Handles cassandra-stress profiles without a table definition. It reads the definition from the
-//! cluster, and inserts it into the copy of the profile that stays with the run.
+//! Handles cassandra-stress profiles without a table definition. This module reads the definition
+//! from the cluster, and inserts it into the copy of the profile that stays with the run.
 
 use super::{Secret, attach_text};
 use crate::command::{dirs, target_from_args};
@@ -17,7 +17,7 @@ use yaml::Diagnostics;
 pub(super) struct CompletedProfiles {
     /// Profiles, by their names on the command line.
     pub profiles: BTreeMap<String, String>,
-    /// Notes, one sentence each.
+    /// Notes on the completed profiles, one sentence each.
     pub notes: Vec<String>,
     /// Profiles whose table is not defined in the cluster, with the cluster's answer.
     pub absent: BTreeMap<String, String>,
@@ -42,8 +42,8 @@ impl CompletedProfiles {
     }
 }
 
-/// Completes the files among `read` that lack a table definition with the cluster's own. A file
-/// stays unchanged if the cluster has no definition. Then the file's own mistake is reported.
+/// Adds the cluster's table definition to each file in `read` that lacks one. If the cluster has no
+/// definition, the file stays unchanged, and its own mistake is reported.
 ///
 /// # Errors
 /// The cluster that the words name cannot be reached.

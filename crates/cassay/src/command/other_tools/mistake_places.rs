@@ -4,9 +4,9 @@
 use std::ops::Range;
 use yaml::{Diagnostics, Place, SourceText};
 
-/// Returns the same mistakes. Mistakes in the generated study, which is the first source, point
-/// into the command line: at the word with the value in question, or else at the whole command
-/// line.
+/// Returns the mistakes with places that the user knows. Mistakes in the generated study, which is
+/// the first source, point into the command line. They point at the word with the value in
+/// question, or else at the whole command line.
 pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostics {
     let mut sources = mistakes.sources.clone();
     let Some(written) = sources.first_mut() else {
@@ -38,7 +38,7 @@ pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostic
     mapped
 }
 
-/// Returns the place of a value, if it occurs only once.
+/// Returns the place of a value on the command line, if the value occurs there only once.
 fn word(line: &str, value: &str) -> Option<Range<usize>> {
     let parts = |c: char| c.is_whitespace() || "=,()'\"".contains(c);
     let mut places = line.match_indices(value).filter_map(|(at, _)| {
@@ -62,7 +62,7 @@ mod tests {
         for (value, expected) in [
             ("5000", "5000"),
             ("'b'", "b"),
-            // The value occurs twice, or not at all.
+            // These values occur twice on the command line, or not at all.
             ("5", line),
             ("x", line),
             ("client", line),

@@ -8,7 +8,7 @@ use measure::number::{bytes, count};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Prints an export.
+/// Prints the result of an export.
 pub fn show_export(export: &Export, to: &Path, common: &Common) {
     let node = |node: &::cluster::ExportedNode| {
         json!({
@@ -75,7 +75,7 @@ pub fn show_import(imported: &ImportResult, common: &Common) {
     ));
 }
 
-/// Formats both sides of each table; equal values are printed once.
+/// Formats both sides of each table. Equal values are printed once.
 pub fn text(all: &Comparison, origin: &str) -> String {
     let mut text = String::new();
     for (node, was, is) in &all.fingerprints {

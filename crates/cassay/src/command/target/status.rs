@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub struct ClusterStatus {
     /// Id of the cluster, or the contact point of an attached cluster.
     id: String,
-    /// True if the cluster outlives its command; always true for an attached cluster.
+    /// True if the cluster outlives its command. Always true for an attached cluster.
     keep: bool,
     /// Folder of a local cluster on this machine.
     folder: Option<PathBuf>,
@@ -83,7 +83,7 @@ pub fn attached_status(cluster: &Cluster, point: &str, keyspace: Option<&str>) -
     }
 }
 
-/// Prints the status of clusters, and on stderr what could not be read.
+/// Prints the status of clusters. Prints to stderr the parts of a status that could not be read.
 pub fn show(clusters: &[ClusterStatus], common: &Common) {
     for cluster in clusters {
         for problem in &cluster.overview.problems {
@@ -129,7 +129,7 @@ fn text(cluster: &ClusterStatus) -> String {
     title + &login.unwrap_or_default() + &table(cluster) + &more
 }
 
-/// Maximum number of ownership columns: a line has room for a few.
+/// Maximum number of ownership columns, because a line has room for only a few.
 const OWNERS_MAX: usize = 4;
 
 /// Keyspaces with the same distribution over the nodes, and the share of each node.
@@ -157,7 +157,7 @@ fn owners_title((names, _): &Owners<'_>) -> String {
     }
 }
 
-/// Describes the omissions of the columns; empty if they show everything.
+/// Describes the keyspaces that the columns do not name. Empty if the columns show all keyspaces.
 fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
     let shown: usize = owners.iter().take(OWNERS_MAX).map(|(names, _)| names.len()).sum();
     let alike = owners.iter().any(|(names, _)| names.len() > 1);
@@ -175,7 +175,8 @@ fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
 
 fn table(cluster: &ClusterStatus) -> String {
     let overview = &cluster.overview;
-    // Without a keyspace whose copies can be counted, a node owns its primary ranges.
+    // If no keyspace has copies that can be counted, the column shows the primary ranges of each
+    // node.
     let owned: Vec<Owners<'_>> = if overview.owned.is_empty() {
         vec![(Vec::new(), &overview.primary)]
     } else {
@@ -210,8 +211,8 @@ fn table(cluster: &ClusterStatus) -> String {
     terminal::table(&rows, &is_right)
 }
 
-/// Returns the state, with a text for anything that two letters cannot express. The process of a
-/// local node may have ended, and the other nodes' view of it may be old.
+/// Returns the state of a node, with a text for anything that two letters cannot express. The
+/// process of a local node may have ended, and the state that other nodes report for it may be old.
 fn state_words(member: &Member, state: &NodeState, is_ours: bool) -> String {
     match (member.pid, state.answers) {
         (Some(_), false) => format!("{} does not answer", state.state),
@@ -260,7 +261,7 @@ fn to_json(cluster: &ClusterStatus) -> Value {
 mod tests {
     use super::*;
 
-    /// The line of a node has no room for sixty-six columns.
+    /// The row of a node has no room for sixty-six columns.
     #[test]
     fn keyspaces_with_equal_ownership_share_a_column() {
         let shares = |share: f64| BTreeMap::from([("node1".to_owned(), share)]);

@@ -22,7 +22,7 @@ pub fn requested(args: &PlacingArgs) -> Topology {
     }
 }
 
-/// Runs the command. Returns an error exit if a requested setting is not in effect.
+/// Runs the command. Returns `Exit::Error` if a requested setting is not in effect.
 pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
     let say = &mut |text: &str| terminal::say(text);
     let mut cluster = kept_cluster::open(&super::dirs()?, args.cluster.cluster.as_deref(), say)?;
@@ -44,8 +44,8 @@ pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
     Ok(exit(&proofs))
 }
 
-/// A setting that cannot be observed may still be in effect: many keys of `cassandra.yaml` cannot
-/// be read back.
+/// Returns the exit of the command. A setting that cannot be observed may still be in effect,
+/// because many keys of `cassandra.yaml` cannot be read back.
 fn exit(proofs: &[Proof]) -> Exit {
     let failed = |proof: &Proof| matches!(proof.effect, Effect::NotInEffect(_));
     if proofs.iter().any(failed) {
@@ -145,8 +145,8 @@ fn in_words(cluster: &Cluster, places: &[NodePlace], proofs: &[Proof]) -> String
 mod tests {
     use super::*;
 
-    /// Otherwise a cluster with a key that the server does not show could never be placed without
-    /// an error.
+    /// If an unobservable setting were an error, no cluster with a key that the server does not
+    /// show could be placed without an error.
     #[test]
     fn only_what_is_seen_not_to_be_in_effect_is_an_error() {
         let proof = |effect: Effect| Proof {

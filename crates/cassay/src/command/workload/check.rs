@@ -38,7 +38,7 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
     Ok(tell(&program, Some(&prepared), common))
 }
 
-/// Returns the file's program, and the target's answers.
+/// Returns the program of the file, and the target's answers to its statements.
 fn prepared(
     args: &CheckArgs,
     name: &str,
@@ -64,7 +64,7 @@ fn prepared(
     Ok(Ok((Arc::new(checked.into_program()), prepared)))
 }
 
-/// Prints the effects of a program, and the node that prepared it.
+/// Prints the effects of a program, and the node that prepared its statements.
 fn tell(program: &Arc<Program>, prepared: Option<&PrepareResult>, common: &Common) -> Exit {
     if common.json {
         terminal::json(&to_json(program, prepared))
@@ -131,8 +131,8 @@ fn text(program: &Arc<Program>) -> String {
     text
 }
 
-/// Returns the kind of a statement. Statements that belong only to the load stage are copies of
-/// several statements that run in sequence for each row.
+/// Returns the kind of a statement. Statements that exist only in the load stage have the kind
+/// `load`. They are copies of several statements that run in sequence for each row.
 fn kind(program: &Arc<Program>, number: usize) -> &str {
     let first = usize::from(program.generator(Stage::Load).begin(0).statement);
     let statements = program.statements();

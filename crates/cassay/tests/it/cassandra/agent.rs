@@ -20,8 +20,8 @@ pub fn setting_value(settings: &str, name: &str) -> String {
     found.next().expect("a setting").1.to_owned()
 }
 
-/// Calls an operation of the StorageService on `node1` of the only cluster in a folder, and returns
-/// the result.
+/// Calls an operation of the StorageService on `node1` of the only cluster in a folder. Returns the
+/// result of the operation.
 pub fn call(clusters: &Path, operation: &str, arguments: &[Value]) -> Value {
     let text = settings(clusters);
     let of = |name: &str| setting_value(&text, name);

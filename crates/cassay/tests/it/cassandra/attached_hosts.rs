@@ -2,8 +2,8 @@
 //! logs are kept, and it is restarted under load. It runs again after the command that stopped it
 //! is killed.
 //!
-//! `target up` creates it in another folder. From then on a script stops and starts it, as its
-//! owner's unit would, with the command line that the kernel reports.
+//! `target up` creates the node in another folder. From then on a script stops and starts the node,
+//! as its owner's unit would, with the command line that the kernel reports.
 
 use super::{Kept, jvms, up};
 use crate::program::{Lab, Said, Started, skip, wait_until};
@@ -38,13 +38,14 @@ probes: {period: 1s}
 faults: FAULTS
 ";
 
-/// The node and its machine. The process that finally serves requests is killed with it.
+/// The node and its machine. Dropping this value kills the process that serves requests at that
+/// time.
 struct Theirs<'a> {
     lab: &'a Lab,
     machines: Machines,
     node: Value,
-    /// Claim on its address. While the node is stopped, a cluster of another test could use its
-    /// address.
+    /// Claim on the address of the node. While the node is stopped, a cluster of another test could
+    /// use this address.
     _place: UnixListener,
     _kept: Kept<'a>,
 }
@@ -66,7 +67,7 @@ impl<'a> Theirs<'a> {
         theirs
     }
 
-    /// The folder of the node.
+    /// Returns the folder of the node.
     fn folder(&self) -> PathBuf {
         let clusters = fs::read_dir(self.lab.clusters()).unwrap();
         let mut folders = clusters.flatten().map(|entry| entry.path().join("node1"));
@@ -85,7 +86,8 @@ impl<'a> Theirs<'a> {
             all.map(|word| yaml::shell_word(&String::from_utf8_lossy(word))).collect()
         };
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
-        // The cleanup after agents kills processes with their mark, so it is removed here.
+        // The cleanup after agents kills processes with their mark, so the test removes the mark
+        // here.
         let is_theirs = |one: &String| !one.starts_with("'CASSAY_");
         let environment: Vec<String> =
             words(read("environ")).into_iter().filter(is_theirs).collect();
@@ -149,7 +151,8 @@ impl<'a> Theirs<'a> {
 
 impl Drop for Theirs<'_> {
     fn drop(&mut self) {
-        // Its agent ends only the processes that it started itself, not later processes.
+        // The agent of the machine ends only the processes that it started itself, not later
+        // processes.
         for pid in jvms(self.lab) {
             if let Some(process) = Identity::read(pid as u32) {
                 process.signal(Signal::KILL);
@@ -159,7 +162,7 @@ impl Drop for Theirs<'_> {
     }
 }
 
-/// Claims the address of a node as a start of nodes does.
+/// Claims the address of a node in the same way as a start of nodes.
 fn place(node: &Value) -> UnixListener {
     let name = format!("cassay-place-{}", node["address"].as_str().unwrap());
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()
@@ -202,7 +205,7 @@ fn a_node_is_observed_and_restarted_by_its_owners_command() {
         on.contains(nodes["nodes"][0]["name"].as_str().unwrap()),
         "settings of the process"
     );
-    // Its log contains the second start, and not the first.
+    // The log of the trial contains the second start of the node, and not the first start.
     let name = nodes["nodes"][0]["name"].as_str().unwrap();
     let log = read(&theirs.trial().join("logs").join(name).join("system.log"));
     assert_eq!(log.matches("Startup complete").count(), 1, "{log}");

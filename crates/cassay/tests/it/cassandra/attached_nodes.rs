@@ -1,6 +1,6 @@
-//! Tests clusters as other people may run them: here one that accepts no protocol older than
-//! version 5, at other addresses than it reports. Others are in `shared::versions` and
-//! `shared_pair`.
+//! Tests clusters as other people may run them. The cluster of this module accepts no protocol
+//! older than version 5, and is reached at other addresses than it reports. Tests of other clusters
+//! are in `shared::versions` and `shared_pair`.
 
 use super::{assert_rows_are_right, dirs, only_trial, patient};
 use crate::program::Lab;
@@ -26,11 +26,11 @@ window: {warmup: 0s, measure: 4s}
 verify: {reads: all, sample: 100}
 ";
 
-/// Rows larger than a segment of protocol version 5.
+/// A workload with rows that are larger than a segment of protocol version 5.
 const LARGE: &str = "kv, params: {value_size: fixed(300000)}";
 const FEW: &[(&str, &str)] = &[("ROWS", "50"), ("RATE", "10")];
 
-/// Starts nodes with their own settings.
+/// Starts nodes with settings of `cassandra.yaml`.
 fn nodes(lab: &Lab, count: usize, yaml: &[(&str, serde_json::Value)]) -> Cluster {
     let mut spec = patient(count);
     spec.yaml
@@ -38,7 +38,7 @@ fn nodes(lab: &Lab, count: usize, yaml: &[(&str, serde_json::Value)]) -> Cluster
     cluster::start(&Target::Local(spec), &dirs(lab), &mut |_| ()).expect("nodes")
 }
 
-/// Starts a forwarder on a free port. Returns its address, and the number of forwarded bytes.
+/// Starts a forwarder on a free port. Returns its address, and a counter of the forwarded bytes.
 fn forwarder(to: SocketAddr) -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address");
@@ -73,7 +73,7 @@ fn pass_on(mut from: TcpStream, mut into: TcpStream, bytes: &AtomicU64) {
     let _ = into.shutdown(Shutdown::Write);
 }
 
-/// Runs the study with a keyspace of its own, and checks that all its operations were right.
+/// Runs the study with a separate keyspace, and checks that all its operations were right.
 pub(super) fn run(lab: &Lab, changes: &[(&str, &str)]) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let keyspace = format!("others{}", RUNS.fetch_add(1, Ordering::Relaxed));
@@ -129,7 +129,8 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
             ("WORKLOAD", workload),
         ];
         run(&lab, &[more, &changes].concat());
-        // The full load of both nodes, not only one node's requests about the other.
+        // The counts cover the full load of both nodes, not only one node's requests about the
+        // other.
         for (before, after) in before.into_iter().zip(went()) {
             assert!(
                 after - before > 100_000,
@@ -147,7 +148,8 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
     lab.write("study.yaml", &snappy);
     let refused = lab.cassay(&["run", "study.yaml", "--allow", "create=others"]);
     refused.says(&["native protocol v5, which has no compression by snappy"]);
-    // A server that is asked in an older version only answers with that.
+    // A server that gets a request in an older protocol version only answers that it refuses this
+    // version.
     let mut frame = Vec::new();
     cql::request::startup(&mut frame, Version::V4, 0, None);
     let mut socket = TcpStream::connect(at[0]).expect("the node");

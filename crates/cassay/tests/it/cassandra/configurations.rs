@@ -11,7 +11,7 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
 }
 
-/// Returns a node with as small a heap as the others of the lab.
+/// Returns a node with a heap as small as that of the lab's other nodes.
 fn periodic() -> LocalSpec {
     LocalSpec {
         yaml: map(json!({"commitlog_sync": "periodic", "commitlog_sync_period": "5s"})),
@@ -19,7 +19,7 @@ fn periodic() -> LocalSpec {
     }
 }
 
-/// The same, asking for a password.
+/// Returns the node of `spec`, but with a required password.
 fn closed(spec: LocalSpec) -> LocalSpec {
     LocalSpec {
         authentication: Authentication::Password,
@@ -27,7 +27,8 @@ fn closed(spec: LocalSpec) -> LocalSpec {
     }
 }
 
-/// Returns the same node with the settings that studies change most often, in all notations.
+/// Returns the node of `periodic` with the settings that studies change most often, in all
+/// notations.
 fn batch() -> LocalSpec {
     LocalSpec {
         heap_bytes: 640 << 20,
@@ -71,7 +72,7 @@ fn effective(cluster: &Cluster, key: &str) -> String {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_is_restarted_with_another_configuration_and_proves_it() {
-    // Its memtables have tries.
+    // The node gets trie memtables, so this test needs 5.0.
     if !is_of_line("5.0") {
         return;
     }
@@ -112,7 +113,7 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
         error.starts_with("a restart cannot change num_tokens"),
         "{error}"
     );
-    // A setting that was not requested is not in effect.
+    // A setting that the study did not request is not in effect.
     other = to.clone();
     other.yaml.insert("role_manager".into(), json!("never.heard.of.It"));
     let error = format!(
@@ -176,8 +177,8 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     super::assert_nothing_is_left(&lab);
 }
 
-/// Guardrails apply only to ordinary users. The load is an ordinary user only if nodes require a
-/// password, and only then is a guardrail reported as in effect.
+/// Guardrails apply only to ordinary users. The load runs as an ordinary user only if nodes require
+/// a password. Only then does cassay report a guardrail as in effect.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_guardrail_binds_the_load_of_nodes_that_ask_for_a_password() {
@@ -219,15 +220,15 @@ fn a_guardrail_binds_the_load_of_nodes_that_ask_for_a_password() {
 mod long {
     use super::*;
 
-    /// Settings for the position of a node and for access to it. cassay writes these, or another
-    /// value would prevent the node from starting.
+    /// Settings for the position of a node and for access to it. cassay writes these settings
+    /// itself, or another value would prevent the node from starting.
     const OF_THE_NODE: [&str; 22] = [
         "address",
         "allocate_tokens",
         "authenticator",
         "authorizer",
         "auto_bootstrap",
-        // 6.0-alpha2 shows it, but refuses it in `cassandra.yaml`.
+        // 6.0-alpha2 shows this setting, but refuses it in `cassandra.yaml`.
         "available_processors",
         "cidr",
         "cluster_name",
@@ -257,8 +258,8 @@ mod long {
         }
     }
 
-    /// Configures a node with exactly the values that it shows. All of them must be reported as in
-    /// effect, in any notation of the server.
+    /// Configures a node with exactly the values that it shows. cassay must report all of them as
+    /// in effect, in any notation of the server.
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
     fn a_node_that_is_asked_for_all_that_it_shows_has_it_in_effect() {
@@ -274,10 +275,11 @@ mod long {
             .line()
             .names()
             .filter(is_free)
-            // A number that is not set (4.1). JSON has no such number.
+            // 4.1 shows NaN for a number that is not set. JSON cannot express NaN.
             .filter(|name| shown.get(*name).is_none_or(|text| text != "NaN"))
             .filter_map(|name| Some((name.to_owned(), value_of(shown.get(name)?))))
-            // Maps and lists; 4.0 shows the address of a Java object instead.
+            // Settings that are maps or lists are omitted. 4.0 shows the address of a Java object
+            // instead of such a value.
             .filter(|(_, value)| {
                 !value.as_str().is_some_and(|text| {
                     text.contains(['{', '[']) || text.starts_with("org.apache.cassandra.config.")

@@ -33,7 +33,8 @@ fn after_kill_9_no_jvm_and_no_folder_is_left() {
     assert_eq!(status.json(), serde_json::json!([]));
 }
 
-/// Waits until everything is gone without a cleanup command: agents clean up after themselves.
+/// Waits until all remains have disappeared without a cleanup command, because agents clean up
+/// after themselves.
 #[track_caller]
 fn wait_until_nothing_is_left(lab: &Lab) {
     wait_until("nothing is left", || {
@@ -98,7 +99,7 @@ fn a_node_that_dies_makes_the_trial_invalid_and_the_run_ends() {
     assert!(run.report().is_some());
 }
 
-/// The process keeps running, and the late answers do not state the reason.
+/// The stopped process still exists, and its late answers do not state the reason.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_that_somebody_stops_is_named_with_its_seconds() {
@@ -110,7 +111,7 @@ fn a_node_that_somebody_stops_is_named_with_its_seconds() {
         }
     };
     signal_all(Signal::STOP);
-    // As long as a debugger session, and shorter than any timeout.
+    // The pause is as long as a debugger session, and shorter than any timeout.
     measure::clock::sleep(Duration::from_secs(5));
     signal_all(Signal::CONT);
     run.end().ended_with(3);

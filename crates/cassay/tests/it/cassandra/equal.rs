@@ -6,8 +6,9 @@ use crate::program::{Lab, command};
 use serde_json::Value;
 use std::process::{Child, Stdio};
 
-/// Two equal sides on one node, until the primary comparison is answered. The node is kept and
-/// warm. While its JVM compiles, blocks vary so much that no study could detect a difference.
+/// A study of two equal sides on one node, which runs until the primary comparison is answered. The
+/// node is kept and warm. While its JVM compiles, blocks vary so much that no study could detect a
+/// difference.
 const EQUAL: &str = "\
 study: equal
 question: Are equal sides called different?
@@ -23,7 +24,7 @@ window: {warmup: 1s, measure: 2s}
 verify: {reads: none, sample: 0}
 ";
 
-/// The load that warms the node.
+/// Study with the load that warms up the node.
 const WARM: &str = "\
 study: warm
 question: Is the node warm?
@@ -37,7 +38,7 @@ window: {warmup: 0s, measure: 100s}
 verify: {reads: none, sample: 0}
 ";
 
-/// A null target compared with one that is a tenth slower.
+/// A study that compares a null target with one that is a tenth slower.
 const PLANTED: &str = "\
 study: planted
 question: Is the slow one found?
@@ -92,7 +93,7 @@ fn warm(lab: &Lab) -> Kept<'_> {
     kept
 }
 
-/// Returns verdict and ratio of the primary comparison of each study.
+/// Returns the verdict and the ratio of the primary comparison of each study.
 fn compared(
     lab: &Lab,
     more: &[&str],
@@ -119,7 +120,7 @@ fn compared(
     all
 }
 
-/// Returns the probability of at least `successes` out of `count`.
+/// Returns the probability of at least `successes` successes out of `count`.
 fn at_least(successes: u64, count: u64, probability: f64) -> f64 {
     let chance = |k: u64| {
         let ways = (0..k).fold(1.0, |ways, i| ways * (count - i) as f64 / (i + 1) as f64);
@@ -128,7 +129,7 @@ fn at_least(successes: u64, count: u64, probability: f64) -> f64 {
     (successes..=count).map(chance).sum()
 }
 
-/// Fails if there are more differences than chance allows at 5 %, or if one side is favoured.
+/// Fails if more studies report a difference than chance allows at 5 %, or if one side is favoured.
 fn assert_fair(all: &[(String, f64)], say: &mut dyn FnMut(String)) {
     let of = |word: &str| all.iter().filter(|(verdict, _)| verdict == word).count() as u64;
     let (different, count) = (of("faster") + of("slower"), all.len() as u64);
@@ -179,7 +180,7 @@ mod long {
         let lab = Lab::with(PLANTED);
         let say = &mut |line: String| println!("{line}");
         let all = compared(&lab, &[], studies_count(20), say);
-        // Never equal, and never reversed.
+        // No study may report equality or a reversed order.
         let is_wrong =
             |(verdict, _): &&(String, f64)| verdict == "faster" || verdict == "equivalent";
         assert_eq!(all.iter().filter(is_wrong).count(), 0, "{all:?}");
@@ -194,11 +195,11 @@ mod long {
 fn chances_of_counts_are_those_of_the_binomial_distribution() {
     assert!((at_least(0, 10, 0.3) - 1.0).abs() < 1e-12);
     assert!((at_least(10, 10, 0.5) - 0.5_f64.powi(10)).abs() < 1e-12);
-    // From tables: three or more of fifty at 5 %.
+    // Value from tables: the probability of three or more out of fifty at 5 %.
     assert!((at_least(3, 50, 0.05) - 0.4595).abs() < 1e-3);
 }
 
-/// Checks the names of values in a record, so that a renamed one fails here at once and not after
+/// Checks the names of values in a record, so that a renamed value fails here at once and not after
 /// an hour.
 #[test]
 fn a_comparison_has_the_values_that_the_audits_read() {

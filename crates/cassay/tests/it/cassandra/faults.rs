@@ -5,9 +5,9 @@ use crate::program::Lab;
 use serde_json::Value;
 use store::record::{FaultRecord, IntervalRecord};
 
-/// Two nodes, each with all of the data: either can answer. The rate is low, since this tests that
-/// a node answers, not how fast. Hosts of other tests have more weight and leave a cold node a
-/// sixth of a core.
+/// Two nodes, each with all of the data, so that either can answer. The rate is low, since this
+/// tests that a node answers, not how fast it answers. Hosts of other tests have more weight and
+/// leave a cold node a sixth of a core.
 const BROKEN: &str = "\
 study: broken
 question: Does load go on while a node is silent?
@@ -35,7 +35,7 @@ fn assert_answered(lab: &Lab, fault: &FaultRecord) {
     assert!(answered, "{fault:#?}\n{within:#?}");
 }
 
-/// Runs the study with some faults, and returns their records.
+/// Runs the study with some faults. Returns the result of the trial, and the records of the faults.
 pub(super) fn run(lab: &Lab) -> (Value, Vec<FaultRecord>) {
     let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(lab);
     assert_nothing_is_left(lab);
@@ -93,7 +93,7 @@ fn a_node_is_paused_under_load_while_the_other_answers() {
     assert_answered(&lab, paused);
     let steps_path = lab.run().path.join("trials/00-rate-40/faults.ndjson");
     let all_steps = std::fs::read_to_string(steps_path).unwrap();
-    // On a busy machine, there may be steps of waiting before.
+    // On a busy machine, the file may also contain waiting steps. The test ignores them.
     let steps = all_steps.lines().filter(|line| !line.contains("\"waiting\""));
     assert_eq!(steps.count(), 5);
     for event in ["fault_injecting", "fault_healing"] {

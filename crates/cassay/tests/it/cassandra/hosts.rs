@@ -1,4 +1,4 @@
-//! Tests nodes on hosts of their own: racks follow hosts, and limits apply inside. However a
+//! Tests nodes on separate hosts: racks follow hosts, and limits apply inside each host. However a
 //! command ends, no process, link, mount, loop device or control group is left. Needs root.
 
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use target_spec::{Capability, LocalSpec, Restarts};
 
-/// Three hosts, small enough for any machine.
+/// Arguments that start three hosts, which are small enough for any machine.
 const UP: [&str; 13] = [
     "target",
     "up",
@@ -28,7 +28,7 @@ const UP: [&str; 13] = [
     "--json",
 ];
 
-/// Returns the reason why this machine does not allow emulated hosts, if it does not.
+/// Returns the reason why this machine does not allow emulated hosts. `None` if it allows them.
 pub(crate) fn refusal() -> Option<String> {
     let needed = [
         Capability::Hosts,

@@ -1,8 +1,8 @@
 //! Compares cassay's CQL tokens with those of the lexer in each line's jar. A comment, a name or a
-//! text must end at the same place for both.
+//! text must end at the same place for both lexers.
 //!
-//! A text that cassay accepts means the same to the server. A text that a server accepts is refused
-//! only if it is ambiguous. Nothing is executed.
+//! A text that cassay accepts means the same to the server. cassay refuses a text that a server
+//! accepts only if the text is ambiguous. Nothing is executed.
 
 use super::{dirs_with, line};
 use cql::tokens::{tokens, without_comments};
@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 use versions::{LINES, Release};
 
-/// Texts for each lexer.
+/// Number of texts for each lexer.
 const TEXTS_COUNT: usize = 6_000;
 
 /// Read-only pieces of statements, and everything that begins or ends a comment, a name or a text.
@@ -55,11 +55,11 @@ const PIECES: [&str; 34] = [
 /// Characters that only quoted texts and comments may contain.
 const RARE: [&str; 6] = ["é", "\u{a0}", "\u{2028}", "\u{c}", "\u{1f600}", "_"];
 
-/// A text, made of its number.
+/// Returns the text for a number.
 fn text(number: u64) -> String {
     let mut state = number;
     let mut next = |below: usize| {
-        // SplitMix64.
+        // The algorithm is SplitMix64.
         state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -81,8 +81,8 @@ fn text(number: u64) -> String {
     made
 }
 
-/// Returns the answers of a release's own lexer, one for each text: the places of all characters of
-/// tokens, in units of UTF-16. `None` if the lexer refuses the text.
+/// Returns the answers of a release's own lexer, one for each text. An answer is the places of all
+/// characters of tokens, in units of UTF-16. It is `None` if the lexer refuses the text.
 fn cut_by_server(release: &Release, texts: &[String]) -> Vec<Option<Vec<usize>>> {
     let cache = dirs_with(std::path::Path::new("unused")).cache;
     let said = answered(&cache, release, "Tokens.java", texts);
@@ -137,7 +137,7 @@ fn ours(text: &str) -> Option<Vec<usize>> {
     Some(tokens.flat_map(|token| units(token.at)..units(token.end)).collect())
 }
 
-/// Returns true if cassay refuses a text on purpose that the server accepts.
+/// Returns true if cassay deliberately refuses a text that the server accepts.
 fn is_refused_on_purpose(text: &str) -> bool {
     let fault = tokens(text).expect_err("it is refused");
     fault.message.contains("for other programs") || fault.message.contains("some programs")
@@ -172,7 +172,7 @@ fn compare(release: &Release) {
     for (text, theirs) in sent.iter().zip(cut_by_server(release, &sent)) {
         let Some(theirs) = theirs else { continue };
         assert_eq!(ours(text), Some(theirs.clone()), "{release}: {text:?}");
-        // Outside tokens there are only blanks, and no comment.
+        // Between tokens there are only blanks, and no comment.
         let units: Vec<u16> = text.encode_utf16().collect();
         let mut outside = (0..units.len()).filter(|at| theirs.binary_search(at).is_err());
         assert!(

@@ -7,7 +7,7 @@ use serde_json::Value;
 use target_spec::{HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
 use topology::Units;
 
-/// Returns the usable CPUs of this machine. Tests need two.
+/// Returns the usable CPUs of this machine. The tests of this module need two.
 fn cpus() -> Option<Vec<u32>> {
     let all: Vec<u32> = EffectiveAffinity::own().unwrap().all_cpus().iter().collect();
     (all.len() > 1).then_some(all)
@@ -38,7 +38,7 @@ fn a_node_pinned_to_one_core_shows_it_until_the_undo() {
     };
     let lab = Lab::new();
     let say = &mut |text: &str| eprintln!("{text}");
-    // With control groups if this machine has them, and through inherited affinity.
+    // The placement uses control groups, if this machine has them, and inherited affinity.
     for isolation in [Isolation::Auto, Isolation::Loopback] {
         let spec = one_core(isolation);
         let mut cluster = cluster::start(&Target::Local(spec.clone()), &dirs(&lab), say).unwrap();
@@ -58,7 +58,7 @@ fn a_node_pinned_to_one_core_shows_it_until_the_undo() {
         assert!(places[0].found.cpus.keys().eq([&expected]), "{places:?}");
         let client = cluster.client_cpus().expect("what the node leaves");
         assert!(client.iter().all(|cpu| !taken.contains(cpu)));
-        // After the placement is undone, it has all CPUs again.
+        // After the placement is undone, the node has all CPUs again.
         let free = LocalSpec {
             topology: Topology::default(),
             ..spec
@@ -114,7 +114,7 @@ fn a_kept_cluster_is_placed_and_impossible_plans_are_refused() {
     );
 }
 
-/// One node on a core, then on two.
+/// A study that places one node first on one core, then on two cores.
 const SCALE_UP: &str = "\
 study: scale
 question: What does a second core bring?

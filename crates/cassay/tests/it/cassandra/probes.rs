@@ -1,5 +1,5 @@
-//! Tests the readings of a working node. A local node is read by MBean and by its GC log, an
-//! attached node by the agent's port and password, or by CQL alone if it has no agent.
+//! Tests the readings of a working node. A local node is read by MBean and by its GC log. An
+//! attached node is read by the agent's port and password, or by CQL alone if it has no agent.
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_line_since};
@@ -14,7 +14,7 @@ use target_spec::{Allow, AttachSpec, Capability, JolokiaAccess, SecretSource, Ta
 /// Number of rows that are written and read one by one while the probes run.
 const ROWS: u64 = 2000;
 
-/// Returns every probe of a node, five readings a second.
+/// Returns the specification of every probe of a node, with five readings a second.
 fn every_probe() -> ProbeSpec {
     let period = Some(Duration::from_millis(200));
     ProbeSpec {
@@ -34,14 +34,14 @@ fn start(spec: &Target, lab: &Lab) -> Cluster {
     cluster
 }
 
-/// Readings of one series, in the order of time.
+/// Returns the readings of one series, in the order of time.
 type Series = Vec<(u64, f64)>;
 
-/// Writes and reads rows between two readings, and returns all readings of this time.
+/// Writes and reads rows between two readings. Returns all readings of this time.
 fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
     let mut seen: Vec<Reading> = Vec::new();
-    // Waits for new readings: earlier readings may still be queued.
+    // Waits for new readings, because earlier readings may still be queued.
     let mut await_looks = |count: usize| {
         let from_ns = clock::now_ns();
         let looks = |seen: &[Reading]| {
@@ -79,8 +79,8 @@ fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     series
 }
 
-/// Returns the total of a rate: each value covers the time since the reading before. A counter that
-/// appears with its first use has no earlier value, but there was a reading.
+/// Returns the total of a rate: each value covers the time since the previous reading. A counter
+/// that appears with its first use has no earlier value, but there was an earlier reading.
 fn counted(series: &BTreeMap<String, Series>, name: &str) -> u64 {
     let rate = &series[name];
     let looks = series["clients.connected"].iter().map(|(at_ns, _)| *at_ns);
@@ -99,9 +99,9 @@ fn last(series: &BTreeMap<String, Series>, name: &str) -> f64 {
     values.last().expect("a series without values").1
 }
 
-/// Checks that every row is counted once. The limits are not exact: a rate covers the time between
-/// two readings, which is less exact on a busy machine. `more` is the number of operations that the
-/// server may do for itself.
+/// Checks that every row is counted once. The limits are not exact, because a rate covers the time
+/// between two readings, and this time is less exact on a busy machine. `more` is the number of
+/// operations that the server itself may perform.
 #[track_caller]
 fn assert_counted(series: &BTreeMap<String, Series>, name: &str, more: u64) {
     let count = counted(series, name);
@@ -109,7 +109,7 @@ fn assert_counted(series: &BTreeMap<String, Series>, name: &str, more: u64) {
     assert!(range.contains(&count), "{name}: {count}, not in {range:?}");
 }
 
-/// Asserts that the node counts its operations, with every way of reading.
+/// Asserts that the node counts its operations, regardless of how they are read.
 #[track_caller]
 fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
     for name in [
@@ -119,10 +119,10 @@ fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
         assert_counted(series, name, ROWS / 100);
     }
     for name in ["client_request.Write.ops/s", "client_request.Read.ops/s"] {
-        // Through MBeans they cover all keyspaces, and the server itself sometimes makes requests.
+        // Counts from MBeans cover all keyspaces, and the server itself sometimes makes requests.
         assert_counted(series, name, ROWS / 2);
     }
-    // The statements of the readings themselves are counted as well. As a table, the counts exist
+    // The server also counts the statements of the readings themselves. The counts exist as a table
     // since 4.1.
     if is_line_since("4.1") || series.contains_key("jvm.threads") {
         assert!(counted(series, "cql.regular/s") >= 2 * ROWS);
@@ -170,7 +170,7 @@ fn probes_of_a_managed_node_count_operations_and_see_pauses() {
     for name in ["compactions.pending", "gossip.unreachable"].into_iter().chain(hints) {
         assert_eq!(last(&series, name), 0.0, "{name}");
     }
-    // The server itself sometimes writes.
+    // The count may be higher, because the server itself sometimes writes.
     assert_counted(&series, "commit_log.completed/s", ROWS / 2);
     let mean = series["client_request.Write.mean"].iter().map(|(_, value)| *value);
     assert!(
@@ -180,7 +180,7 @@ fn probes_of_a_managed_node_count_operations_and_see_pauses() {
     );
     assert!(series["safepoint.stopped"].iter().all(|(_, ms)| *ms >= 0.0));
 
-    // The same node, as an attached one.
+    // Reads the same node as an attached node.
     let clusters = std::fs::read_dir(lab.clusters()).unwrap();
     let files = clusters.map(|entry| entry.unwrap().path().join("node1/conf/jolokia.properties"));
     let file = files.into_iter().find(|file| file.is_file());
@@ -227,7 +227,7 @@ fn with_its_password_an_attached_node_shows_as_much(
     let series = watch(&theirs);
     assert_operations_are_counted(&series);
     assert_the_jvm_is_seen(&series, (512 << 20) as f64);
-    // Settling has flushed the earlier rows.
+    // Settling has already flushed the earlier rows to disk.
     assert_eq!(last(&series, "table.rows.live_sstables"), 1.0);
     assert!(last(&series, "table.rows.live_disk_space") > 1000.0);
     series
@@ -244,7 +244,7 @@ fn with_a_wrong_password_it_says_so(attach: &AttachSpec, password: &std::path::P
     assert!(!shown.contains("not-the-password"), "{shown}");
 }
 
-/// From 6.0 on, metrics are also tables: they give the same series.
+/// Tests that, from 6.0 on, tables of metrics return the same series as MBeans.
 fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     attach: &AttachSpec,
     by_mbeans: &BTreeMap<String, Series>,
@@ -289,7 +289,7 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         let ratio = last(&series, near) / last(by_mbeans, near);
         assert!((0.02..50.0).contains(&ratio), "{near}: {ratio}");
     }
-    // Series of the JVM, of gossip, or present only while tasks wait.
+    // These series belong to the JVM or to gossip, or exist only while tasks wait.
     let others = [
         "jvm.",
         "safepoint",
@@ -298,7 +298,8 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         "commit_log.waiting_on",
     ];
     let is_elsewhere = |name: &&String| others.iter().any(|other| name.starts_with(other));
-    // A statistic of requests exists only with requests, and the server itself sometimes scans.
+    // A statistic of requests exists only after a request of its kind, and the server itself
+    // sometimes scans.
     let is_idle = |name: &&String| {
         let kind = name.strip_suffix(".mean").or(name.strip_suffix(".p99"));
         let rate = kind.map(|kind| format!("{kind}.ops/s"));

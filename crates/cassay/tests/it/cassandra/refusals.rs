@@ -1,4 +1,4 @@
-//! Tests that impossible runs are refused before anything starts, with the reason and a hint.
+//! Tests that cassay refuses impossible runs before anything starts, with the reason and a hint.
 
 use super::{assert_nothing_is_left, dirs, script, small};
 use crate::program::Lab;
@@ -41,7 +41,7 @@ fn too_little_memory_is_refused_with_both_numbers() {
     assert_nothing_is_left(&lab);
 }
 
-/// Other nodes may take any free port, so this one is requested at its own address.
+/// Other nodes may take any free port, so the test takes the port at a separate address.
 #[test]
 #[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
 fn a_taken_port_is_refused_with_its_holder() {

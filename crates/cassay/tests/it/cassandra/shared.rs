@@ -1,9 +1,9 @@
-//! Shares one node between tests that need any Cassandra, each with keyspaces of its own. The first
-//! test starts it, and it ends with the tests' process in every case.
+//! Shares one node between tests that accept any Cassandra, each with separate keyspaces. The first
+//! test starts the node, which ends with the process of the tests in every case.
 //!
 //! `cargo xtask ci` runs the tests of this module in sequence, in as few processes as fit the time.
-//! The next process finds the folder of a killed one and clears it, as any command does; `cargo
-//! xtask cassandra` does so at once.
+//! The next process finds the folder of a killed one and clears it, as any command does. `cargo
+//! xtask cassandra` clears it at once.
 
 mod accounts;
 mod attached;
@@ -30,7 +30,7 @@ use target_spec::{LocalSpec, Target};
 /// Folder below cargo's folder for tests. `xtask/src/ci.rs` also uses it.
 const FOLDER: &str = "shared-nodes";
 
-/// Variable with the number of the gate's process; `xtask/src/ci/units.rs` knows it too.
+/// Variable with the number of the gate's process. `xtask/src/ci/units.rs` also uses this variable.
 const UNIT: &str = "CASSAY_UNIT";
 
 /// Returns a workload file of one small table, `users`.
@@ -50,13 +50,13 @@ load: write
     USERS.replace("KEYSPACE", keyspace)
 }
 
-/// Nodes that several tests use in sequence. They are never dropped: the kernel ends them with the
-/// last thread of this process.
+/// Nodes that several tests use in sequence. They are never dropped, because the kernel ends them
+/// with the last thread of this process.
 pub struct Shared(Mutex<Cluster>);
 
 impl Shared {
-    /// Returns the parent folder of their clusters' folder, by the name of these nodes and the
-    /// number of the gate's process, because several processes may have such nodes.
+    /// Returns the parent of the folder of clusters. Its name contains the name of these nodes and
+    /// the number of the gate's process, because several processes may have such nodes.
     pub fn folder(name: &str) -> PathBuf {
         let unit = std::env::var(UNIT).unwrap_or_default();
         Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -64,7 +64,7 @@ impl Shared {
             .join(format!("{name}{unit}"))
     }
 
-    /// Starts them.
+    /// Starts the nodes, after clearing leftovers.
     pub fn start(name: &str, spec: LocalSpec) -> Shared {
         let dirs = dirs_with(&Shared::folder(name));
         cluster::leftovers::clear(&dirs, &mut |_| ());
@@ -73,7 +73,8 @@ impl Shared {
     }
 
     /// Returns the CQL addresses of the nodes. Asserts that every node is alive and in the ring,
-    /// and that they agree on the schema. Otherwise a test would fail because of an earlier one.
+    /// and that the nodes agree on the schema. Otherwise a test would fail because of an earlier
+    /// test.
     pub fn whole(&self) -> Vec<SocketAddr> {
         let cluster = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let died = cluster.died(&[]);
@@ -91,22 +92,22 @@ impl Shared {
     }
 }
 
-/// The one node.
+/// The node that tests of this module share.
 mod one_node {
     use super::{Shared, patient};
     use std::net::SocketAddr;
     use std::path::PathBuf;
     use std::sync::OnceLock;
 
-    /// Its name among shared nodes.
+    /// Name of the node among shared nodes.
     const NAME: &str = "one";
 
-    /// The folder of its cluster's folder.
+    /// Returns the parent of the folder that contains the node's cluster.
     pub fn clusters() -> PathBuf {
         Shared::folder(NAME).join("clusters")
     }
 
-    /// Returns its CQL address, after checking the node.
+    /// Returns the CQL address of the node, after checking the node.
     pub fn address() -> SocketAddr {
         static NODE: OnceLock<Shared> = OnceLock::new();
         NODE.get_or_init(|| Shared::start(NAME, patient(1))).whole()[0]

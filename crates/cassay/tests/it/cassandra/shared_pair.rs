@@ -1,4 +1,4 @@
-//! Shares two nodes between the tests that need any two nodes: without TLS they accept every
+//! Shares two nodes between the tests that accept any two nodes. Without TLS the nodes accept every
 //! client, with TLS only clients with a certificate. As with [`super::shared`], the first test
 //! starts them, and they end with the tests' process.
 
@@ -14,10 +14,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Their name among shared nodes.
+/// Name of the two nodes among shared nodes.
 const NAME: &str = "pair";
 
-/// The two nodes.
+/// The two nodes that tests share.
 struct Pair {
     nodes: Vec<SocketAddr>,
     /// The folder with `ca.pem`, `me.pem` and `me.key`, for mutual authentication of client and
@@ -25,12 +25,12 @@ struct Pair {
     stores: PathBuf,
 }
 
-/// The two, whole.
+/// Returns the two nodes, after checking them.
 fn pair() -> Pair {
     static NODES: OnceLock<(Shared, PathBuf)> = OnceLock::new();
     let (shared, stores) = NODES.get_or_init(|| {
         let folder = Shared::folder(NAME).join("stores");
-        // An earlier process may have left some, to which keytool would add.
+        // An earlier process may have left stores, to which keytool would add.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
         let client = rcgen::generate_simple_self_signed(["cassay".to_owned()]).expect("a pair");
@@ -47,7 +47,7 @@ fn pair() -> Pair {
 
 fn spec(own: &str, trusted: &str) -> target_spec::LocalSpec {
     let mut spec = patient(2);
-    // It can be set as a property of the JVM since this version.
+    // Since this version, TLS of nodes can be set by properties of the JVM.
     if !is_line_since("4.1") {
         return spec;
     }
@@ -70,8 +70,8 @@ fn spec(own: &str, trusted: &str) -> target_spec::LocalSpec {
     spec
 }
 
-/// Creates a node's key pair and its trusted certificates in Java stores; returns the path of its
-/// certificate.
+/// Creates a node's key pair and its trusted certificates in Java stores. Returns the path of the
+/// node's certificate.
 fn stores(folder: &Path, client: &str) -> (String, String) {
     let at = |name: &str| folder.join(name).display().to_string();
     let keytool = |arguments: &[&str]| {
@@ -127,7 +127,7 @@ fn stores(folder: &Path, client: &str) -> (String, String) {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
-    // It can be set as a property of the JVM since this version.
+    // Since this version, TLS of nodes can be set by properties of the JVM.
     if !is_of_line("4.1") {
         return;
     }
@@ -166,8 +166,8 @@ fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
     refused.says(&["`tls: {cert: FILE, key: FILE}` of `target.attach`"]);
 }
 
-/// Tests a stand-in of Astra's proxy and metadata service before real nodes. Each node is requested
-/// by its id, and the addresses that the nodes report are unreachable.
+/// Tests a replacement for Astra's proxy and metadata service, in front of real nodes. The client
+/// requests each node by its id, and the addresses that the nodes report are unreachable.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn real_nodes_behind_a_proxy_that_routes_by_id_are_measured() {

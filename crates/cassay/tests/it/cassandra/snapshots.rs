@@ -1,6 +1,6 @@
 //! Tests that restored data equals the saved data, with every method, and repeatedly.
 //!
-//! One cluster of two nodes serves all tests, because its start takes long.
+//! One cluster of two nodes serves all tests, because its start takes a long time.
 
 use super::{Kept, agent, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, Said, Started, wait_until};
@@ -14,12 +14,13 @@ use target_spec::{Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
 
 const ROWS_COUNT: i32 = 2000;
 
-/// Rows per statement, far below the server's limit of 16 MiB for a frame.
+/// Number of rows per statement. A statement is far below the server's limit of 16 MiB for a frame.
 const BATCH_ROWS: i32 = 100;
 
 const SETTLE_LIMIT: Duration = crate::program::HANG_LIMIT;
 
-/// Opens the kept cluster. No other command can use it until this is dropped.
+/// Opens the kept cluster. No other command can use the cluster until the returned value is
+/// dropped.
 fn open(lab: &Lab) -> Cluster {
     kept_cluster::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
 }
@@ -156,7 +157,7 @@ fn data_comes_back_the_same_online_offline_and_attached() {
     assert_nothing_is_left(&lab);
 }
 
-/// Returns the number of repetitions: `cargo xtask cassandra --rounds 10` soaks.
+/// Returns the number of repetitions. `cargo xtask cassandra --rounds 10` runs a long test.
 fn rounds() -> i32 {
     let asked = std::env::var("CASSAY_SOAK");
     asked.map_or(2, |text| text.parse().expect("a number of rounds"))
@@ -184,7 +185,7 @@ fn theirs(lab: &Lab, spec: AttachSpec) -> Cluster {
     cluster
 }
 
-/// Tests the same cluster as an attached one, with only its addresses and a password.
+/// Tests the same cluster as an attached cluster, with only its addresses and a password.
 fn attached(lab: &Lab, ours: &Cluster) {
     let text = agent::settings(&lab.clusters());
     let of = |key: &str| agent::setting_value(&text, key);
@@ -246,8 +247,8 @@ window: {warmup: 0s, measure: 1s}
 verify: {reads: none, sample: 0}
 ";
 
-/// An attached cluster compacts again after a restore there is killed, and keeps no snapshot of the
-/// restore.
+/// Tests that an attached cluster compacts again after a restore on it is killed, and that it keeps
+/// no snapshot of the restore.
 fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Cluster) {
     let text = agent::settings(&lab.clusters());
     lab.write("password", &agent::setting_value(&text, "password"));
@@ -256,7 +257,7 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
         .replace("PORT", &agent::setting_value(&text, "port"))
         .replace("USER", &agent::setting_value(&text, "user"));
     lab.write("restoring.yaml", &study);
-    // The server's status is true if compactions are disabled.
+    // The server reports this status as true if compactions are disabled.
     let is_on = || {
         let arguments = [json!("keyspace1"), json!(["standard1"])];
         let operation = "getAutoCompactionStatus(java.lang.String,[Ljava.lang.String;)";
@@ -274,7 +275,7 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
     run.kill();
     wait_until("they are on", is_on);
     wait_until("no snapshot is left", || snapshots().is_empty());
-    // The resumed run loads again, and removes its own snapshot.
+    // The resumed run loads the data again, and removes its own snapshot.
     let mut command = lab.command(&["resume", "latest", allow, "--trust", "--json"]);
     command.env("CASSAY_SHARED_MACHINE", "1");
     let resumed = Said::from_output(command.output().unwrap());
@@ -289,8 +290,8 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
     ours.session().unwrap().execute_schema("DROP KEYSPACE keyspace1").unwrap();
 }
 
-/// Returns the folders of a keyspace's snapshots that restores of an attached cluster have taken,
-/// on each node.
+/// Returns the folders of the snapshots that restores of an attached cluster have taken of a
+/// keyspace, on each node.
 fn snapshots_below(folder: &Path, keyspace: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.map(|entry| entry.path()).filter(|path| path.is_dir());
@@ -309,7 +310,8 @@ fn snapshots_below(folder: &Path, keyspace: &str) -> Vec<PathBuf> {
     folders.flat_map(below).collect()
 }
 
-/// Disabled leveled compaction counts its pending work, but never begins.
+/// Tests that stalled compactions are detected. While compaction is disabled, the leveled strategy
+/// counts its pending work, but never begins.
 fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();
     let options = |enabled: bool| {
@@ -359,14 +361,15 @@ fn the_command_finds_a_damaged_file(lab: &Lab) {
     let mut bytes = std::fs::read(&data).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    // A separate file: the table's own, a hard link to the same one, must stay unchanged.
+    // The damaged file is written as a separate file. The table's own file is a hard link to the
+    // old one, and must stay unchanged.
     std::fs::remove_file(&data).unwrap();
     std::fs::write(&data, bytes).unwrap();
     let said = lab.cassay(&["snapshot", "verify", "loaded", "--json"]).ended_with(1);
     said.says(&["node2", "is damaged: its CRC-32 is", "Data.db"]);
     assert_eq!(said.json()[0]["whole"], true);
-    // Earlier versions imported it nevertheless. A refusal changes nothing: the rows are still
-    // there.
+    // Earlier versions imported the damaged snapshot nevertheless. When cassay refuses the restore,
+    // it changes nothing: the rows still exist.
     for how in [
         &["snapshot", "restore", "loaded"][..],
         &["snapshot", "restore", "loaded", "--offline"],

@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use target_spec::{Authentication, LocalSpec};
 
-/// Rounding error of a share. The server adds floats rounded to six digits, one for each token
-/// range of a node: 16 tokens of its own, and those of two other nodes.
+/// Rounding error of a share. The server adds floats that are rounded to six digits. It adds a
+/// float for each token range of a node. These are the ranges of the node's own 16 tokens, and of
+/// the tokens of two other nodes.
 const ROUNDING: f64 = 48.0 * 1e-6;
 
-/// Three nodes in two racks: the only node of a rack has more than the others.
+/// Keyspaces on three nodes in two racks. The only node of a rack has more data than the others.
 const KEYSPACES: [(&str, &str); 4] = [
     (
         "simple1",
@@ -72,7 +73,7 @@ fn states_and_owned_shares_are_the_servers_own() {
     let _kept = Kept(&lab);
     let spec = LocalSpec {
         racks: ["r1", "r1", "r2"].map(str::to_owned).to_vec(),
-        // A cluster with a password accepts its owner even when a node is down.
+        // In a cluster with a password, the owner can log in even when a node is down.
         authentication: Authentication::Password,
         ..small(3)
     };
@@ -131,7 +132,7 @@ fn a_silent_node_is_down_and_the_table_is_still_printed(lab: &Lab) {
         lab.cassay(&words).ended_with(0).json()[0].clone()
     };
     let mut now = Value::Null;
-    // A node that gets no CPU does not answer in time, and is rightly reported as down.
+    // A node that gets no CPU time does not answer in time. cassay rightly reports it as down.
     let mut wait_for_states = |more: &[&str], wanted: [&str; 3]| {
         wait_until(&wanted.join(" "), || {
             now = status(more);
@@ -142,7 +143,7 @@ fn a_silent_node_is_down_and_the_table_is_still_printed(lab: &Lab) {
     let nodes = wait_for_states(&[], ["UN", "UN", "UN"])["nodes"].clone();
     let pid = nodes[1]["pid"].as_i64().expect("a process") as i32;
     kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("a signal");
-    // Until the kernel has removed the process, it is rightly reported as running.
+    // Until the kernel has removed the process, cassay rightly reports it as running.
     wait_until("an end of the node", || has_ended(pid));
 
     let now = wait_for_states(&["--keyspace", "simple1"], ["UN", "DN", "UN"]);

@@ -1,5 +1,5 @@
-//! Tests that a snapshot leaves its cluster, outlives it, and becomes the data of another one: the
-//! same rows and SSTables, by the exported fingerprint.
+//! Tests that a snapshot leaves its cluster, outlives it, and becomes the data of another cluster.
+//! The exported fingerprint shows that rows and SSTables are the same.
 
 use super::{Kept, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, is_line_since};
@@ -10,14 +10,14 @@ use std::path::Path;
 
 const ROWS_COUNT: i32 = 600;
 
-/// Rows per statement, far below the server's limit of 16 MiB for a frame.
+/// Number of rows per statement. A statement is far below the server's limit of 16 MiB for a frame.
 const BATCH_ROWS: i32 = 100;
 
 fn open(lab: &Lab) -> Cluster {
     kept_cluster::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
 }
 
-/// Writes rows to two SSTables on each node, each row to one of them.
+/// Writes rows to two SSTables on each node. Each row is in one of them.
 fn load(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();
     for statement in [
@@ -59,7 +59,7 @@ fn rows(cluster: &Cluster) -> BTreeMap<i64, String> {
     found.rows.iter().map(row).collect()
 }
 
-/// By node, its fingerprint.
+/// Returns the fingerprint of each node, by the name of the node.
 fn prints(nodes: &Value) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let nodes = nodes.as_array().unwrap().iter();
@@ -101,7 +101,7 @@ fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
             "{table}"
         );
     }
-    // Each row is in one SSTable of one node, so these counts are numbers of rows.
+    // Each row is in one SSTable of one node, so the counts of these files are numbers of rows.
     let rows_of = |node: &Value| node["tables"][0]["rows"].as_u64();
     let counted: Option<u64> = exported["nodes"].as_array().unwrap().iter().map(rows_of).sum();
     // In files of 6.0, the count comes after data whose length only the table's types determine.

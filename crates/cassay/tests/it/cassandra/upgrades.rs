@@ -4,19 +4,19 @@ use super::faults::{assert_confirmed, run};
 use super::{assert_nothing_is_left, folders, jvms};
 use crate::program::{Lab, line, wait_until};
 
-/// Returns the tested line and the one before it.
+/// Returns the tested line and the line before it.
 fn lines() -> [&'static versions::Line; 2] {
     let lines = versions::LINES;
     let to = line().map_or(versions::DEFAULT, |line| {
         versions::Line::find(&line).expect("a line")
     });
-    // The first line has none before it. It is where the upgrade begins.
+    // The first line has no line before it, so an upgrade from the first line is tested instead.
     let at = to.age().max(1);
     [lines[at - 1], lines[at]]
 }
 
-/// Returns two nodes of the line before the tested one, and an upgrade that has `limit` seconds.
-/// Both have all rows.
+/// Returns a study of two nodes of the line before the tested one, with an upgrade that has `limit`
+/// seconds. Both nodes have all rows.
 fn upgraded(nodes: &str, limit_s: u32) -> String {
     let [from, to] = lines().map(|line| line.name);
     let mode = match to {
@@ -43,8 +43,8 @@ faults:
     )
 }
 
-/// One of the nodes, which leaves it time for a start on a busy machine. A longer test upgrades
-/// both.
+/// Only one of the nodes is upgraded, which leaves it time for a start on a busy machine. A longer
+/// test upgrades both nodes.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_upgrade_under_load_loses_no_acknowledged_write() {
@@ -52,7 +52,8 @@ fn a_node_upgrade_under_load_loses_no_acknowledged_write() {
     assert_upgrades(&upgraded(", nodes: [2]", 110), &said);
 }
 
-/// Runs a study with an upgrade. Fails if the evidence lacks words, or if data was lost.
+/// Runs a study with an upgrade. Fails if the evidence lacks one of these words, or if data was
+/// lost.
 fn assert_upgrades(study: &str, said: &[&str]) {
     let lab = Lab::with(study);
     let (trial, faults) = run(&lab);
@@ -61,7 +62,7 @@ fn assert_upgrades(study: &str, said: &[&str]) {
     };
     assert_confirmed(upgrade);
     let evidence = &upgrade.evidence;
-    // 4.1 writes the format of 4.0; the others have their own.
+    // 4.1 writes the format of 4.0. The other lines have their own formats.
     let files = match lines()[1].name {
         "4.1" => "the node rewrote no file",
         "5.0" => "of oa",
@@ -75,8 +76,8 @@ fn assert_upgrades(study: &str, said: &[&str]) {
     assert_nothing_is_left(&lab);
 }
 
-/// Kills in each phase of a fault, for `cargo xtask kills`. The gate has one for each signal, in
-/// `endings.rs`.
+/// Tests kills in each phase of a fault, for `cargo xtask kills`. The gate has one test for each
+/// signal, in `endings.rs`.
 mod kills {
     use super::*;
 
@@ -126,8 +127,8 @@ mod long {
         assert_upgrades(&upgraded("", 130), &said);
     }
 
-    /// Returns a study with three nodes of the line before the tested one. The first is upgraded,
-    /// watched for some seconds, and rolled back.
+    /// Returns a study with three nodes of the line before the tested one. The first node is
+    /// upgraded, observed for some seconds, and rolled back.
     pub(super) fn canary() -> String {
         let [from, to] = lines().map(|line| line.name);
         format!(
@@ -162,7 +163,7 @@ faults:
         let [before, after] = lines();
         let (from, to) = (before.pinned, after.pinned);
         let compared = match before.name {
-            // This version has no table of compared settings.
+            // 4.0 has no table with the settings that are compared.
             "4.0" => "but no other node shows that",
             _ => "node2 and node3 compared",
         };
@@ -181,7 +182,7 @@ faults:
         assert!(are_said && places.is_sorted(), "{places:?}: {evidence}");
         assert_eq!(trial["verify"]["missing"], 0, "{trial:#}");
         assert_eq!(trial["verify"]["wrong"], 0, "{trial:#}");
-        // The period after it begins when the node is back and repaired.
+        // The period after the upgrade begins when the node is back and repaired.
         let recovery = upgrade.recovery.as_ref().expect("what it did to the load");
         assert!(
             recovery.during.is_some() && recovery.after.is_some(),

@@ -1,4 +1,4 @@
-//! Tests an attached cluster in Kubernetes: loaded, broken and healed.
+//! Tests an attached cluster in Kubernetes. The cluster is loaded, broken and healed.
 
 use super::theirs::Theirs;
 use super::{Field, STUDY, assert_gone_in_time, kubectl, left, texts};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const TARGET: &str = "{attach: {kubernetes: {context: admin, service: db, secret: db-superuser}}}";
 
-/// Evidence of a pod's faults, with the words of the observer.
+/// Evidence of a pod's faults, in the words of the observer.
 const BROKEN: &str = "\
 study: broken
 question: What do faults of pods cost?
@@ -25,7 +25,8 @@ fn broken() -> Lab {
     Lab::with(&BROKEN.replace("TARGET", TARGET))
 }
 
-/// Asserts that each fault of a run was observed and healed; returns the last evidence of each.
+/// Asserts that each fault of a run was observed and healed. Returns the last evidence of each
+/// fault.
 #[track_caller]
 fn confirmed(findings: &Value) -> Vec<String> {
     let faults = findings["faults"].as_array().expect("faults");
@@ -36,9 +37,9 @@ fn confirmed(findings: &Value) -> Vec<String> {
     each.collect()
 }
 
-/// The cluster is found, entered and loaded from pods. With agents in its containers, its processes
-/// are visible. One is paused, another is isolated by a network policy, and both faults are
-/// detected. Its password appears nowhere.
+/// cassay finds the cluster, enters it and loads it from pods. With agents in its containers, the
+/// processes of the cluster are visible. One node is paused, another is isolated by a network
+/// policy, and both faults are detected. The password of the cluster appears nowhere.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
@@ -96,8 +97,8 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
     wait_until("no network policy is left", || left().is_empty());
 }
 
-/// A killed pod, and a pod whose machine is drained, come back with other addresses. Load, control
-/// and the next trial follow them, and nothing is lost.
+/// A killed pod, and a pod whose machine is drained, come back with other addresses. The load, the
+/// control connection and the next trial follow them, and nothing is lost.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn pods_that_are_taken_away_come_back_and_are_followed() {
@@ -135,7 +136,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
         "{seen:?}"
     );
     for trial in findings["trials"].as_array().expect("trials") {
-        // Every row that was read back exists.
+        // The check of rows must not fail, because every row that was read back exists.
         assert_ne!(rule(trial, "V14")["result"], "fail", "{trial:#}");
         // A new address of a node is not a change of its configuration.
         let environment = rule(trial, "V11").to_string();
@@ -150,7 +151,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     );
     theirs.assert_untold(&lab, &said);
 
-    // Its operator restarts all of it in its own way.
+    // The operator of the cluster restarts the whole cluster in its own way.
     let said = lab.cassay(&[
         "run",
         "study.yaml",
@@ -180,7 +181,7 @@ fn a_pod_that_somebody_else_deletes_is_followed() {
         "--set=window={warmup: 1s, measure: 30s}",
         "--set=repeat.blocks=2",
     ]);
-    // There are fewer intervals of the load.
+    // The load has fewer intervals in this study.
     run.wait_until("it measures", || lines(&lab, "intervals.ndjson").len() >= 8);
     kubectl(&["delete", "pod", "db-0", "--grace-period=1"]);
     let said = run.end();
@@ -190,7 +191,7 @@ fn a_pod_that_somebody_else_deletes_is_followed() {
     assert_ne!(rule(&trials[1], "V14")["result"], "fail", "{trials:#}");
 }
 
-/// Faults heal without cassay: a network policy is removed, a machine accepts pods again.
+/// Faults end without cassay: a network policy is removed, and a machine accepts pods again.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn faults_in_kubernetes_heal_whichever_process_is_killed() {

@@ -1,4 +1,4 @@
-//! Tests clients in pods: together they do the same as one client, and failures of a pod are
+//! Tests clients in pods. Together they do the same as one client, and failures of a pod are
 //! reported.
 
 use super::{Field, TRUST, assert_gone_of_each, kubectl, left, running, texts};
@@ -74,7 +74,7 @@ fn a_verb_that_is_missing_is_told_by_the_plan() {
         said.stderr
     );
     with(&rbac, "plan").ended_with(0);
-    // The role is sufficient for a run.
+    // The role that `rbac` prints is sufficient for a run.
     with(&rbac, "run").measured(&field.lab);
     wait_until("nothing of ours is left there", || left().is_empty());
 }
@@ -121,7 +121,7 @@ fn nothing_stays_of_a_command_that_was_killed() {
     assert_gone_of_each(start, |lab| !lines(lab, "clients.ndjson").is_empty());
 }
 
-/// A pod that cannot be created is reported in a sentence, and nothing is left.
+/// If a pod cannot be created, cassay reports the reason in a sentence, and leaves nothing behind.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_pod_that_cannot_run_is_told_of() {

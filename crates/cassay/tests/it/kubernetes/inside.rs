@@ -1,10 +1,10 @@
-//! Tests a run inside the cluster.
+//! Tests a run inside a Kubernetes cluster.
 
 use super::{image, kubectl, left};
 use crate::program::{Lab, wait_until};
 
-/// A study runs in a pod, is shown meanwhile, and its results are copied back; it continues without
-/// a viewer.
+/// A study runs in a pod, and its output is shown meanwhile. The results are copied back. The run
+/// continues even if nothing shows its output.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_study_runs_within_the_cluster_and_comes_home() {

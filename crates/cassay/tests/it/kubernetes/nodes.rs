@@ -25,7 +25,7 @@ impl Storage<'_> {
             std::fs::create_dir_all(&folder).expect("a folder for a volume");
             let (image, folder_text) = (lab.path().join(number), folder.to_string_lossy());
             let image = image.to_string_lossy();
-            // A separate disk, which can be full.
+            // The volume is on a separate disk, so that the disk can become full.
             for words in [
                 &["truncate", "-s", "3G", &image][..],
                 &["mkfs.ext4", "-q", &image],
@@ -67,14 +67,15 @@ impl Drop for Storage<'_> {
         kubectl(&["delete", "storageclass", CLASS]);
         for number in [1, 2] {
             let folder = self.0.path().join(format!("volume-{number}"));
-            // Processes that use it end with their pod.
+            // Processes that use the folder end with their pod.
             let _ = command("umount").arg("-l").arg(folder).status();
         }
     }
 }
 
-/// Two local nodes run in pods, with claimed volumes and on machines of a type. They are started,
-/// loaded, snapshotted, restored, paused, cut off and filled up, and removed with their claims.
+/// Two local nodes run in pods, with claimed volumes and on machines of a certain type. They are
+/// started, loaded, snapshotted, restored, paused, cut off and filled up. At the end, they are
+/// removed with their claims.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nodes_of_ours_run_in_pods_and_are_restored() {

@@ -1,5 +1,6 @@
-//! An external cluster in Kubernetes: a StatefulSet of plain Cassandra. It is the containers' main
-//! process, keeps its data on a volume, and has a service and a secret.
+//! An external cluster in Kubernetes: a StatefulSet of plain Cassandra. Cassandra is the main
+//! process of each container, and keeps its data on a volume. The cluster has a service and a
+//! secret.
 
 use super::{java_image, kubectl, make};
 use crate::program::{HANG_LIMIT, Lab, Said, command, wait_until};
@@ -9,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use target_spec::Secret;
 
-/// Start script of each container: it writes the node's configuration, serves a metric, and becomes
+/// Start script of each container. It writes the node's configuration, serves a metric, and becomes
 /// the node. The nodes find each other in a shared folder instead of by name.
 const START: &str = r#"
 mkdir -p /data/conf /data/tmp
@@ -72,15 +73,16 @@ httpd -p 9000 -h /tmp/www
 exec java "$@" -cp '/jars/*' org.apache.cassandra.service.CassandraDaemon
 "#;
 
-/// The cluster, which exists while this value is held.
+/// The cluster, which exists until this value is dropped.
 pub struct Theirs {
     password: String,
     lab: Lab,
 }
 
 impl Theirs {
-    /// Creates two ready nodes, a database user and a secret with its password. Their containers
-    /// share process ids with their pods, or each node is its container's first process.
+    /// Creates two ready nodes, a database user and a secret with the user's password. The
+    /// containers share process ids with their pods, or each node is the first process of its
+    /// container.
     pub fn new(shares_ids: bool) -> Theirs {
         let lab = Lab::new();
         let theirs = Theirs {
@@ -93,7 +95,7 @@ impl Theirs {
         wait_until("its nodes are ready", || theirs.ready().len() == 2);
         let first = theirs.ready()[0];
         let mut session = theirs.session(first, "cassandra", "cassandra");
-        // The remaining nodes accept users.
+        // With a replica of the users on each node, the remaining nodes accept logins too.
         let copied = "ALTER KEYSPACE system_auth WITH replication = {'class': \
                       'NetworkTopologyStrategy', 'datacenter1': 2}";
         let user = format!(
@@ -158,7 +160,8 @@ impl Theirs {
             "metadata": {"name": "db", "namespace": "default"},
             "spec": {
                 "clusterIP": "None", "selector": {"app": "db"},
-                // As operators do, including the port of an agent that does not exist.
+                // The service names ports as operators do, including the port of an agent that does
+                // not exist.
                 "ports": [
                     {"name": "native", "port": 9042}, {"name": "prometheus", "port": 9103},
                     {"name": "metrics", "port": 9000},
@@ -173,7 +176,7 @@ impl Theirs {
         vec![set, service, secret]
     }
 
-    /// Returns the CQL addresses of its ready nodes, in order.
+    /// Returns the CQL addresses of the cluster's ready nodes, in order.
     pub fn ready(&self) -> Vec<SocketAddr> {
         let each =
             "{range .items[?(@.status.containerStatuses[0].ready==true)]}{.status.podIP} {end}";
@@ -192,7 +195,7 @@ impl Theirs {
             None,
         );
         let mut opened = None;
-        // The first user is created a moment after the first answer.
+        // The server creates the first user a moment after its first answer.
         wait_until("it lets its owner in", || {
             opened = Session::open(at, &access, HANG_LIMIT).ok();
             opened.is_some()
@@ -200,8 +203,8 @@ impl Theirs {
         opened.expect("a session")
     }
 
-    /// Asserts that the password is in no file of a lab, in no output of a command, and in no
-    /// object but its secret.
+    /// Asserts that the password is not in a file of a lab, not in the output of a command, and in
+    /// no object except its secret.
     #[track_caller]
     pub fn assert_untold(&self, lab: &Lab, said: &Said) {
         let kinds = "pods,jobs,configmaps,networkpolicies,statefulsets,events";
@@ -213,7 +216,8 @@ impl Theirs {
 
 impl Drop for Theirs {
     fn drop(&mut self) {
-        // The owners go first, and in no particular order: the data is not needed.
+        // The owners of objects are deleted first, and in no particular order, because the data is
+        // not needed.
         let names = ["statefulset/db", "service/db", "secret/db-superuser"];
         for words in [
             &[&["delete", "--ignore-not-found"], &names[..]].concat()[..],

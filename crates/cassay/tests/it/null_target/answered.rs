@@ -3,7 +3,7 @@
 use crate::program::Lab;
 use serde_json::Value;
 
-/// Returns a study that compares a null target with a slower one.
+/// Returns a study that compares a null target with a slower null target.
 fn pair(latencies_ms: [u32; 2], repeat: &str) -> String {
     let [fast, slow] = latencies_ms;
     format!(
@@ -22,8 +22,8 @@ window: {{warmup: 0s, measure: 1s}}
     )
 }
 
-/// Four times as slow: the difference is significant long before the last block, at any load of the
-/// machine.
+/// The second target is four times as slow. So the difference is significant long before the last
+/// block, at any load of the machine.
 const FAR: [u32; 2] = [4, 16];
 
 fn primary(findings: &Value) -> &Value {
@@ -68,7 +68,7 @@ fn a_study_ends_when_answered_and_gives_its_number_of_blocks() {
     lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
     let shown = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(shown.contains("HOW THE EVIDENCE GREW"), "{shown}");
-    // Adding blocks to an answered comparison is refused.
+    // cassay refuses to add blocks to an answered comparison.
     let refused = lab.cassay(&["resume", "--more", "2"]).ended_with(1);
     refused.says(&["ended with an answer", "cassay run study.yaml"]);
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
@@ -105,8 +105,8 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     assert!(report.contains("anytime-valid"), "{report}");
 }
 
-/// Two equal null targets. In half of the studies the machine limits them, in the other half a
-/// stated latency.
+/// A study of two equal null targets. In half of the studies, the machine limits them. In the other
+/// half, a stated latency does.
 const EQUAL: &str = "\
 study: equal
 question: Are equal targets called different?
@@ -118,8 +118,8 @@ repeat: {until: answered, min: 4, max: 12, primary: ops_per_s}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Real studies, which take a quarter of an hour. Of forty at 3 %, more than four show a difference
-/// once in 150 times.
+/// Runs real studies, which takes a quarter of an hour. If each of forty studies shows a difference
+/// with a probability of 3 %, more than four show one in one of 150 cases.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_forty_real_studies_of_equal_targets() {
@@ -146,7 +146,7 @@ fn audit_of_forty_real_studies_of_equal_targets() {
     assert!(different <= 4, "{verdicts:?}");
 }
 
-/// Returns the finished trials, each as often as it finished, and their results.
+/// Returns the finished trials, each as often as it finished, and the results of the study.
 fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     let run = lab.run();
     let ended = |trial: &&store::record::TrialRecord| {
@@ -163,13 +163,14 @@ fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     )
 }
 
-/// kill -9 at ten moments of one study, which is resumed each time: the trials and the answer equal
-/// those of an undisturbed run. It takes half a minute, and as long again.
+/// Sends kill -9 at ten moments of one study, which is resumed each time. The trials and the answer
+/// equal those of an undisturbed run. The undisturbed run takes half a minute, and the killed runs
+/// take another half.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
-    // A tenth slower, at the latency that both state: answered at the first evaluation, after eight
-    // blocks.
+    // One target is a tenth slower, at the latency that both targets state. The study is answered
+    // at the first evaluation, after eight blocks.
     let near = pair(
         [20, 22],
         "{until: answered, min: 8, max: 12, primary: ops_per_s}",
@@ -197,9 +198,9 @@ fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
     assert_eq!((trials, verdict, blocks), came_to(&untouched));
 }
 
-/// The effect of a latency depends on the capacity, and the other way round: 8 threads at 4 ms do
-/// 2000 op/s, and at 16 ms 500. One answer after the other, of a millisecond each, they do 1000 and
-/// 8 ÷ 17 ms. The page size does not affect writes.
+/// The effect of a latency depends on the capacity, and the other way round. 8 threads at 4 ms do
+/// 2000 op/s, and at 16 ms 500 op/s. If the server answers one request after the other, at a
+/// millisecond each, the threads do 1000 op/s and 8 ÷ 17 ms. The page size does not affect writes.
 const PLANTED: &str = "\
 study: planted
 question: Do latency and capacity act on each other?
@@ -213,8 +214,8 @@ repeat: {blocks: 5}
 window: {warmup: 1s, measure: 2s}
 ";
 
-/// In a real matrix on the null target, an existing interaction is named first, with its size; a
-/// missing one is not named.
+/// In a real matrix on the null target, an existing interaction is named first, with its size. A
+/// missing interaction is not named.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_an_interaction_that_is_planted() {

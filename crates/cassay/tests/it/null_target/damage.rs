@@ -1,7 +1,7 @@
 //! Tests damaged results, full disks and closed readers, through the program.
 //!
-//! The store's own tests show that it detects a thousand kinds of damage. These tests show that
-//! every command reads runs through it.
+//! The store's own tests show that the store detects a thousand kinds of damage. The tests in this
+//! module show that every command reads runs through the store.
 
 use super::{POINT, started_measuring};
 use crate::program::{Lab, Said, command};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// Two trials of a second each.
+/// A study with two trials of a second each.
 const TWO: &str = "\
 study: two
 question: Is it what it was?
@@ -47,8 +47,8 @@ fn halve(path: &Path) {
     fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
 }
 
-/// Otherwise every command that looks at the folder of results would wait for each of them, or read
-/// it without end.
+/// If a journal that is a pipe or a device were opened, every command that looks at the results
+/// folder would wait for it, or read it without end.
 #[test]
 fn a_journal_that_is_no_file_is_not_waited_for() {
     let lab = Lab::with(TWO);
@@ -189,7 +189,7 @@ fn a_failed_print_is_an_error_and_a_closed_pipe_is_not() {
     assert_eq!(said.stderr, "");
 }
 
-/// The runtime replaces it with `/dev/null`, to which every write succeeds.
+/// The runtime replaces a closed stdout with `/dev/null`, to which every write succeeds.
 #[test]
 fn a_closed_stdout_takes_nothing_and_dev_null_all() {
     let lab = Lab::new();

@@ -1,13 +1,15 @@
-//! Tests endurance runs of some seconds: a planted drift is found, and none without one.
+//! Tests endurance runs of some seconds. cassay finds a planted drift, and finds no drift in a run
+//! without one.
 //!
-//! The planted drift is so large, and the tolerated one so wide, that a busy machine cannot confuse
-//! them. It may leave both undecided, which is correct. `analysis` simulates how small a drift can
-//! be found.
+//! The planted drift is so large, and the tolerated drift so wide, that a busy machine cannot
+//! confuse them. On a busy machine, both runs may remain undecided, which is correct. `analysis`
+//! simulates how small a drift can be found.
 
 use crate::program::Lab;
 use serde_json::Value;
 
-/// Runs twenty-four blocks of one second, and shorter windows of two seconds.
+/// Runs an endurance study with twenty-four blocks of one second, and shorter windows of two
+/// seconds.
 fn endured(drift: &str) -> (Value, String) {
     let lab = Lab::with(&format!(
         "study: hours\nquestion: Does it hold?\ntarget: {{null: {{capacity: 200{drift}}}}}\n\
@@ -47,7 +49,8 @@ fn rate(findings: &Value) -> &Value {
     rate.expect("throughput drifts or does not")
 }
 
-/// Returns true if the machine was too busy to decide; otherwise the trend is the planted one.
+/// Returns true if the machine was too busy to decide. Otherwise asserts that the trend is the
+/// planted trend.
 fn is_open(rate: &Value, planted: &str) -> bool {
     let course = rate["course"].as_str().expect("a course");
     assert!([planted, "untold"].contains(&course), "{rate:#}");

@@ -1,5 +1,5 @@
-//! Tests a load that several clients share: together they do the same as one client, and failures
-//! of one are reported.
+//! Tests a load that several clients share. Together they do the same as one client, and failures
+//! of a client are reported.
 
 use super::{POINT, rule};
 use crate::program::{Lab, Said, Started, command, skip, wait_until};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Returns the settings of a trial of `seconds` seconds, at a rate that every machine keeps.
+/// Returns the settings of a trial of `seconds` seconds, at a rate that every machine can sustain.
 pub(crate) fn at_a_rate(seconds: u64) -> Vec<String> {
     let sets = [
         "procedure.fixed={rate: 600}".to_owned(),
@@ -57,8 +57,8 @@ fn two_clients_do_together_what_one_process_does() {
         ("[{workers: 3}, here]", &["client1", "client2"]),
     ] {
         let together = trial(&lab, machines);
-        // Every operation of the schedule has the same kind, and the server has counted all of
-        // them, including the loaded rows.
+        // The number of operations of each kind follows from the schedule. The server has counted
+        // all of them, including the loaded rows.
         assert_eq!(counts(&together), counts(&alone), "{together:#}");
         assert_eq!(
             together["server"]["writes"],
@@ -82,13 +82,13 @@ fn two_clients_do_together_what_one_process_does() {
     }
 }
 
-/// Returns the lines of a file in the newest run's only trial; empty if it does not exist.
+/// Returns the lines of a file in the newest run's only trial. Empty if the file does not exist.
 pub(crate) fn lines(lab: &Lab, name: &str) -> Vec<Value> {
     let runs = lab.path().join("results/latest/trials");
     let trials = std::fs::read_dir(runs).into_iter().flatten().flatten();
     let texts = trials.filter_map(|trial| std::fs::read_to_string(trial.path().join(name)).ok());
     let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
-    // The last line may be incomplete.
+    // The last line may be incomplete, so lines that cannot be parsed are skipped.
     lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
 }
 
@@ -192,7 +192,7 @@ fn a_client_that_is_killed_ends_the_trial_and_is_named() {
     let detail = judged["detail"].as_str().unwrap_or_default();
     assert!(detail.starts_with("client2 (here) has ended"), "{detail}");
     assert_eq!(trial["verdict"], "invalid");
-    // The intervals until then are kept.
+    // The intervals until the client was killed are kept.
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
     wait_until_gone(clients);
 }
@@ -220,7 +220,7 @@ fn clients_end_with_a_controller_that_is_killed() {
     wait_until_gone(clients);
 }
 
-/// An `ssh` that runs its command on this machine, in a time namespace of its own.
+/// A replacement for `ssh` that runs its command on this machine, in a separate time namespace.
 const ELSEWHEN: &str = "#!/bin/sh\nfor last; do :; done\n\
     exec unshare --time --monotonic 1000 --boottime 1000 --fork --kill-child sh -c \"$last\"\n";
 

@@ -1,4 +1,5 @@
-//! Tests a grid: described in its plan, run as a matrix and a sweep, and shown in rows and columns.
+//! Tests a grid. The plan describes it, it runs as a matrix and a sweep, and its results are shown
+//! in rows and columns.
 
 use crate::program::Lab;
 

@@ -118,7 +118,8 @@ fn ycsb_lines_are_printed_with_the_parts_of_a_read_modify_write() {
     }
 }
 
-/// As in reports of several clients: in addition to the values over all operations.
+/// As in reports of several clients, the output has these means in addition to the values over all
+/// operations.
 #[test]
 fn means_of_percentiles_of_several_clients_are_printed() {
     let lab = Lab::new();
@@ -144,7 +145,7 @@ fn means_of_percentiles_of_several_clients_are_printed() {
         let rest = line.split_once(": ").expect("a figure").1.trim();
         rest.split(' ').next().expect("a figure").parse().expect("a number")
     };
-    // Figures that scripts look for occur once, and cover all operations.
+    // Figures that scripts look for occur only once, and cover all operations.
     assert!(
         figure("Latency 99th percentile") <= figure("Latency max"),
         "{said}"
@@ -182,7 +183,7 @@ fn means_of_percentiles_of_several_clients_are_printed() {
     }
 }
 
-/// Other clients omit operations that were due and never sent from one output or all.
+/// Other clients leave operations that were due and never sent out of one output or of all outputs.
 #[test]
 fn operations_due_and_never_sent_stand_in_every_output() {
     let lab = Lab::new();
@@ -194,7 +195,7 @@ fn operations_due_and_never_sent_stand_in_every_output() {
         "-rate",
         "threads=1",
     ];
-    // Suspect or invalid, because the target or a busy machine limits it.
+    // The run is suspect or invalid, because the target or a busy machine limits it.
     let said = on_null(&lab, &[&words[..], &["fixed=9000000/s"]].concat());
     assert!(said.stdout.contains("never sent"), "{said}");
     let run = lab.run();
@@ -230,7 +231,7 @@ fn operations_due_and_never_sent_stand_in_every_output() {
     }
 }
 
-/// A section without operations has no mean: YCSB itself divides by zero there.
+/// A section without operations has no mean. YCSB itself divides by zero there.
 #[test]
 fn sections_without_an_operation_say_nothing_that_is_no_number() {
     let lab = Lab::new();
@@ -260,7 +261,7 @@ fn ycsb_s_exportfile_and_exporter_take_the_lines() {
         .iter()
         .find(|row| row["metric"] == "READ" && row["measurement"] == "Operations");
     assert_eq!(reads.map(|row| &row["value"]), Some(&950.into()));
-    // A path that is not writable loses no results.
+    // If a path is not writable, no results are lost.
     let more = ["exportfile=no/such/folder", "-s"];
     let said = on_null(&lab, &[&words[..], &more].concat()).measured(&lab);
     assert!(said.stdout.contains("[READ], Operations, 950"), "{said}");
@@ -296,7 +297,8 @@ fn a_bad_command_line_starts_nothing_and_stores_no_password() {
         !said.stdout.contains("topsecret") && !said.stderr.contains("topsecret"),
         "{said}"
     );
-    // In a properties file, and as an option among others on the command line.
+    // The password is first in a properties file, and then in one of several options on the command
+    // line.
     let user = "recordcount=9\ncassandra.username=me\ncassandra.password=topsecret\n";
     lab.write("properties", user);
     let words = ["ycsb", "load", "-P", "properties"];
@@ -309,7 +311,7 @@ fn a_bad_command_line_starts_nothing_and_stores_no_password() {
             .filter(|word| !word.is_empty())
             .collect();
     on_null(&lab, &words).measured(&lab);
-    // As a separate word after an option of one letter.
+    // The password is a separate word after an option of one letter.
     let words = ["easy", "run", "KeyValue", "-n", "9", "-P", "topsecret"];
     let said = on_null(&lab, &words).measured(&lab);
     assert!(!said.to_string().contains("topsecret"), "{said}");
@@ -373,7 +375,7 @@ fn a_workload_file_lies_beside_its_study_and_is_kept() {
     );
 }
 
-/// Returns how often the program printed this on stderr.
+/// Returns how often the program printed this text on stderr.
 fn times(said: &Said, text: &str) -> usize {
     said.stderr.matches(text).count()
 }
@@ -398,7 +400,7 @@ fn differences_of_an_import_are_listed_once_and_reported() {
         let notes = run.plan.resolved.notes.concat();
         assert!(notes.contains(NOTE), "{notes}");
         let html = std::fs::read_to_string(run.path.join("report.html")).expect("a report");
-        // The page's own text, with code marked up. The plan does not repeat it.
+        // The page shows the text of the note, with code marked up. The plan does not repeat it.
         let marked = NOTE.replace("`-graph`", "<code>-graph</code>");
         let count = html.matches(&marked).count() + html.matches(NOTE).count();
         assert_eq!(count, 1, "in the report of {words:?}");
@@ -418,7 +420,7 @@ fn workload_files_are_checked_and_sampled() {
     );
     let said = lab.cassay(&["workload", "sample", "own.yaml", "--rows", "2"]);
     assert!(said.ended_with(0).stdout.contains("1 write"));
-    // Statements of the load stage alone do not count as a kind of the mix.
+    // Statements that exist only in the load stage do not count as a kind of the mix.
     let twice = OWN.replace("load: write", "load: [write, write]");
     lab.write("own.yaml", &twice);
     let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(0);

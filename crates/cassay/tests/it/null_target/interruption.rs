@@ -1,10 +1,10 @@
-//! Tests runs that end early: finished trials stay finished, and the rest can be done later.
+//! Tests runs that end early. Finished trials stay finished, and the other trials can be run later.
 
 use super::started_measuring;
 use crate::program::{Lab, Started};
 use serde_json::Value;
 
-/// Three trials of a second each.
+/// A study with three trials of a second each.
 const LADDER: &str = "\
 study: ladder
 question: Can it be taken up again?
@@ -16,7 +16,7 @@ window: {warmup: 0s, measure: 1s}
 ";
 
 /// Every request of `slow` times out: its ladder ends after the first of its three trials, and the
-/// plan's trials 1 and 2 are omitted. Those of `fine` come after it.
+/// plan's trials 1 and 2 are omitted. The trials of `fine` come after this ladder.
 const ENDS_EARLY: &str = "\
 study: ladder
 question: Is what was left out left out again?
@@ -30,17 +30,17 @@ repeat: {order: sequential}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Window lengths in seconds. The next one is tried if a busy machine delivered the signal after
-/// the last window.
+/// Window lengths in seconds. The next length is tried if a busy machine delivered the signal only
+/// after the last window.
 const WINDOWS_S: [u32; 4] = [1, 5, 25, 125];
 
-/// Ends a run of [`LADDER`] in its second trial. Returns the lab, and the result of ending it.
+/// Ends a run of [`LADDER`] in its second trial. Returns the lab, and the output of the ended run.
 fn ended_in_its_second_trial<T>(end: impl Fn(Started) -> T) -> (Lab, T) {
     ended_in(LADDER, (1, 1), end)
 }
 
 /// Starts a run of `study`, and ends it in the trial with this index, after `before` trials have
-/// finished; returns the result of ending it.
+/// finished. Returns the output of the ended run.
 fn ended_in<T>(
     study: &str,
     (index, before): (usize, usize),
@@ -58,7 +58,8 @@ fn ended_in<T>(
     panic!("no signal came within {WINDOWS_S:?} s");
 }
 
-/// Checks the state of an interrupted run whose first trial was finished, and returns its finding.
+/// Checks the state of an interrupted run whose first trial was finished. Returns the finding of
+/// this trial.
 fn interrupted(lab: &Lab) -> Value {
     let list = lab.cassay(&["list", "--json"]).ended_with(0).json();
     assert_eq!(list.as_array().map(Vec::len), Some(1));
@@ -86,7 +87,7 @@ fn resumed(lab: &Lab, first: &Value) {
     let run = lab.run();
     assert_eq!(run.state, store::RunState::Finished);
     assert!(run.report().is_some());
-    // The interrupted trial was repeated: its intervals are those of one window, with increasing
+    // The interrupted trial was repeated. So its intervals are those of one window, with increasing
     // times.
     let trial = run.trial(1).unwrap().unwrap();
     let intervals = trial.intervals().unwrap();
@@ -127,8 +128,8 @@ fn kill_9_leaves_a_run_that_resume_takes_up() {
     resumed(&lab, &first);
 }
 
-/// The end of a ladder is on disk. A resume replays it: it does not run trials that were omitted,
-/// and does not report them as missing.
+/// The end of a ladder is on disk, and a resumed run replays it. So the resumed run does not run
+/// trials that were omitted, and does not report them as missing.
 #[test]
 fn a_ladder_that_ended_before_kill_9_stays_ended() {
     let (lab, ()) = ended_in(ENDS_EARLY, (4, 2), Started::kill);
@@ -144,8 +145,8 @@ fn a_ladder_that_ended_before_kill_9_stays_ended() {
     lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
 }
 
-/// A run continues only with the plan on disk: a study with a different plan cannot be resumed, nor
-/// can a run that is still being written.
+/// A run continues only with the plan on disk. A study with a different plan cannot be resumed, and
+/// neither can a run that is still being written.
 #[test]
 fn a_running_run_and_one_whose_plan_was_changed_are_not_resumed() {
     let lab = Lab::with(&LADDER.replace("measure: 1s", "measure: 600s"));

@@ -4,7 +4,7 @@ use crate::program::{Lab, command, skip};
 use std::fs;
 use std::path::Path;
 
-/// Two trials of two seconds each.
+/// A study with two trials of two seconds each.
 const TWO: &str = "\
 study: two
 question: What leaves?

@@ -11,7 +11,7 @@ use store::{HistogramKind, Run, RunState};
 fn finished() -> &'static (Lab, Said) {
     static FINISHED: OnceLock<(Lab, Said)> = OnceLock::new();
     FINISHED.get_or_init(|| {
-        // Below cargo's own folder, since static values are never dropped.
+        // The folder is below cargo's own folder, because static values are never dropped.
         let lab = Lab::kept("finished", SMALL);
         let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
         (lab, said)
@@ -22,8 +22,8 @@ fn run() -> Run {
     finished().0.run()
 }
 
-/// Fields of `findings.json` with their types. `[]` and `{}` stand for each entry, `?` for an
-/// optional null.
+/// Fields of `findings.json` with their types. `[]` and `{}` stand for each entry, and `?` stands
+/// for an optional null.
 const FINDINGS: &[(&str, &str)] = &[
     ("format", "count"),
     ("study", "text"),
@@ -213,7 +213,7 @@ fn the_printed_record_equals_findings_json() {
     let mut printed = finished().1.json();
     let text = std::fs::read_to_string(run().path.join("findings.json")).unwrap();
     let mut file: Value = serde_json::from_str(&text).unwrap();
-    // Checksums are useful only next to their files.
+    // Checksums are useful only next to the files that they cover.
     assert!(file.as_object_mut().unwrap().remove("files").is_some());
     let printed = printed.as_object_mut().unwrap();
     for key in ["run", "report"] {
@@ -232,7 +232,7 @@ fn figures_are_those_of_a_run_that_took_place() {
             all["ops"].as_f64().unwrap(),
             trial["seconds"].as_f64().unwrap(),
         );
-        // A client that gets a hundredth of a CPU must pass as well.
+        // Even a client that gets a hundredth of a CPU must pass.
         assert!(ops > 10.0 && (0.9..1.5).contains(&seconds), "{trial:#}");
         let rate = all["ops_per_s"].as_f64().unwrap();
         assert!((rate * seconds / ops - 1.0).abs() < 0.01, "{trial:#}");
@@ -251,8 +251,8 @@ fn figures_are_those_of_a_run_that_took_place() {
         for clock in ["latency_ms", "service_ms"] {
             let order = ["p50", "p95", "p99", "p999", "max"].map(|q| all[clock][q].as_f64());
             assert!(order.is_sorted() && order[0] > Some(0.0), "{order:?}");
-            // One counts by completion, the other by intended time, so operations in flight at
-            // either end differ.
+            // One number counts operations by completion, the other by intended time. So operations
+            // in flight at either end of the window make a difference.
             let [count, ops] = [&all[clock]["count"], &all["ops"]].map(|n| n.as_u64().unwrap());
             assert!(count.abs_diff(ops) <= 4, "{trial:#}");
         }
@@ -354,7 +354,7 @@ fn a_report_stands_alone_in_one_small_file() {
     assert!(!html.contains("<script src") && !html.contains("<link "));
 }
 
-/// The text outside of `<script>…</script>`.
+/// Returns the text of a page outside of `<script>…</script>`.
 fn without_scripts(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;
@@ -414,7 +414,7 @@ fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
     assert!(said.stdout.contains("1 series, 2 points"), "{said}");
     let report = std::fs::read_to_string(run.report().expect("a report")).unwrap();
     assert!(report.contains("power_watts"));
-    // The run is complete, and the added file is covered by its checksums.
+    // The run is still complete, because the run's checksums cover the added file.
     lab.cassay(&["show", "latest"]).ended_with(0);
     let again = lab.cassay(&["import", "latest", file]).ended_with(1);
     again.says(&["cassay already imported"]);

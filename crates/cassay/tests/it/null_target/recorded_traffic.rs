@@ -12,7 +12,7 @@ target: {null: {}}
 workload: {recorded: {files: [log], speed: 0.25}}
 ";
 
-/// A real node's full query log, with 73 operations in half a second.
+/// A full query log of a real node, with 73 operations in half a second.
 const LOG: &[u8] = include_bytes!("../../../../query_log/fixtures/full-query-log.cq4.gz");
 
 /// Returns a lab with the study and a folder with the log.
@@ -30,15 +30,16 @@ pub(crate) fn lay_log(lab: &Lab) {
     std::fs::write(lab.path().join("log/20261126-13.cq4"), bytes).expect("a log");
 }
 
-/// Returns the operations of each kind that were due in the window, regardless of when they ended.
+/// Returns the numbers of operations of each kind that were due in the window, regardless of when
+/// they ended.
 fn counts(trial: &Value) -> Vec<(String, u64)> {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let due = |kind: &Value| kind["latency_ms"]["count"].as_u64().unwrap_or(0);
     kinds.iter().map(|(name, kind)| (name.clone(), due(kind))).collect()
 }
 
-/// Returns the operations that were due in the window. On a busy machine, the last of them end
-/// after it.
+/// Returns the number of operations that were due in the window. On a busy machine, the last of
+/// them end after the window.
 fn due(trial: &Value) -> u64 {
     trial["all"]["latency_ms"]["count"].as_u64().expect("a count")
 }
@@ -49,7 +50,7 @@ fn a_recording_is_offered_when_it_was_and_as_often() {
     let said = lab.cassay(&["run", "study.yaml", "--trust", "--json"]).measured(&lab);
     let trial = said.json()["trials"][0].clone();
     assert_eq!(trial["errors"], serde_json::json!({}), "{trial:#}");
-    // All operations, once each, although the recording ends in the middle of a second.
+    // All operations are sent, once each, although the recording ends in the middle of a second.
     assert_eq!(due(&trial), 73, "{trial:#}");
     let seconds = trial["seconds"].as_f64().expect("the window's length");
     assert!(seconds.fract() > 0.0, "{seconds}");
@@ -79,7 +80,7 @@ fn any_procedure_keeps_the_shares_of_a_recording() {
     let lab = lab(&(study + more));
     let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
     let trial = said.json()["trials"][0].clone();
-    // 71 operations on one keyspace, twenty times.
+    // 71 operations on one keyspace, repeated twenty times.
     let counts = counts(&trial);
     for (name, count) in [("insert-shop.users", 23), ("select-shop.users", 32)] {
         let found = counts.iter().find(|(kind, _)| kind == name).map(|kind| kind.1);
@@ -87,7 +88,7 @@ fn any_procedure_keeps_the_shares_of_a_recording() {
     }
 }
 
-/// The logs are read here, and their content is sent to the clients.
+/// The process of the test reads the logs, and sends their content to the clients.
 #[test]
 fn several_clients_offer_a_recording_as_one_does() {
     let in_all = STUDY.replace(", speed: 0.25", ", keyspaces: [shop]")
@@ -99,7 +100,8 @@ fn several_clients_offer_a_recording_as_one_does() {
         let machines = "client.machines=[here, {workers: 1}]";
         let set = [&run[..], &["--set", machines]].concat();
         let together = lab.cassay(&set).measured(&lab).json()["trials"][0].clone();
-        // Every kind, including one whose only operation ends after the window on a busy machine.
+        // Every kind is present, even a kind whose only operation ends after the window on a busy
+        // machine.
         assert_eq!(counts(&together), counts(&alone), "{together:#}");
         for trial in [&together, &alone] {
             let of_kinds: u64 = counts(trial).iter().map(|(_, count)| count).sum();
@@ -158,11 +160,11 @@ fn mistakes_about_recorded_traffic_are_shown_where_they_stand() {
         "is outside the study's folder",
     );
     refused("target={local: {}}", "have no tables for recorded traffic");
-    // It writes to another keyspace than most operations use.
+    // This operation writes to another keyspace than most operations use, so it needs trust.
     lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&["Other", "--trust"]);
 }
 
-/// A run stores a digest, because its folder may come from a stranger.
+/// A run stores a digest of the recording, because the recording's folder may come from a stranger.
 #[test]
 fn a_run_resumes_with_the_same_recording_or_not_at_all() {
     let lab = lab(STUDY);

@@ -1,10 +1,11 @@
-//! Tests options of requests and their counts, from a study to plan and report.
+//! Tests options of requests, and the counts of retries and speculations, from a study to plan and
+//! report.
 
 use crate::program::Lab;
 use measure::KindCount;
 use serde_json::json;
 
-/// One in a hundred answers is an error without effect, so any operation may be retried. Half of
+/// One in a hundred answers is an error without effect, so cassay may retry any operation. Half of
 /// the answers take longer than the speculation delay.
 const STUDY: &str = "\
 study: requests
@@ -94,7 +95,7 @@ fn absent_retries_and_speculations_are_not_reported() {
     let lab = Lab::with(super::POINT);
     let said = lab.cassay(&["run", "study.yaml"]).measured(&lab);
     assert!(!said.stdout.contains("All trials together"), "{said}");
-    // This target stores nothing, which a read shows.
+    // The null target stores nothing, which a read shows.
     let counts = &lab.run().findings.expect("findings").trials[0].counts;
     assert!(
         counts["read"][KindCount::RowsMissing] > 0 && counts["read"][KindCount::Retries] == 0,

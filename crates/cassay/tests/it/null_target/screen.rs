@@ -1,8 +1,8 @@
-//! Tests the full screen in a terminal of its own: taken during a run, and restored after every end
+//! Tests the full screen in a separate terminal: taken during a run, and restored after every end
 //! of the run.
 //!
-//! `script` (util-linux) creates the terminal with a shell in it, which reads the keyboard settings
-//! with `stty` before and after.
+//! `script` (util-linux) creates the terminal and a shell in it. The shell reads the keyboard
+//! settings with `stty` before and after the run.
 
 use crate::program::{Lab, command, skip, wait_until};
 use std::io::{Read, Write};
@@ -19,14 +19,14 @@ procedure: {sweep: {threads: [1, 2]}}
 window: {warmup: 0s, measure: 2s}
 ";
 
-/// Two trials that are interrupted before they end.
+/// Setting for two trials that are interrupted before they end.
 const ENDLESS: &str = "window.measure=10m";
 
 /// Escape sequences that take and restore the screen.
 const TAKEN: &str = "\x1b[?1049h";
 const GIVEN_BACK: &str = "\x1b[?1049l";
 
-/// The shell script: it survives Ctrl-C, and prints how everything ended.
+/// The shell script: it survives Ctrl-C, and prints how the command ended.
 const SHELL: &str = r#"trap : INT
 before=$(stty -g)
 sh -c 'echo $$ > pid; exec "$CASSAY" run study.yaml --set "$WINDOW"'
@@ -34,7 +34,7 @@ echo "ended with $?"
 [ "$before" = "$(stty -g)" ] && echo "the keyboard is as it was"
 "#;
 
-/// The program in a terminal.
+/// The program under test, running in a terminal.
 struct Terminal {
     child: Child,
     keyboard: ChildStdin,
@@ -43,7 +43,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// Runs the study with a window of this length.
+    /// Runs the study with a window of this length, in seconds.
     fn start(lab: &Lab, window: &str) -> Terminal {
         let mut script = command("script");
         script
@@ -66,7 +66,7 @@ impl Terminal {
         let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             let mut whole = Vec::new();
-            // Reading from a closed terminal fails.
+            // Reading from the terminal fails after the terminal was closed.
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 whole.extend_from_slice(&bytes[..count]);
                 *to.lock().unwrap() = String::from_utf8_lossy(&whole).into_owned();
@@ -89,7 +89,8 @@ impl Terminal {
         self.keyboard.flush().unwrap();
     }
 
-    /// Returns the terminal's content at the end: the messages after the screen was left.
+    /// Returns the content of the terminal at the end. It consists of the messages after the screen
+    /// was left.
     fn end(mut self) -> String {
         self.wait_for("ended with");
         drop(self.keyboard);
@@ -155,11 +156,11 @@ fn sigterm_restores_the_terminal_the_first_and_the_second_time() {
     let pid = std::fs::read_to_string(lab.path().join("pid")).unwrap();
     let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
     for _ in 0..2 {
-        // The first signal may already have ended it.
+        // The first signal may already have ended the program.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
     let after = terminal.end();
-    // By its own exit code, or by the signal.
+    // The program ends with its own exit code, or by the signal.
     assert!(["130", "143"].iter().any(|code| after.contains(&format!("ended with {code}"))));
 }
 

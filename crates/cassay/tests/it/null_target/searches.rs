@@ -1,7 +1,7 @@
 //! Tests searches: the requested points are run, recorded and shown.
 //!
-//! `cargo xtask searches` tests how precise a search is. Here bounds are so far away that they
-//! hold, or are broken, on any machine.
+//! `cargo xtask searches` tests how precise a search is. Here bounds are so far away that they are
+//! met, or broken, on any machine.
 
 use crate::program::Lab;
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn steps(search: &Value) -> Vec<String> {
     steps.map(step).collect()
 }
 
-/// A limit of an hour is kept on any machine.
+/// A latency limit of an hour is met on any machine.
 #[test]
 fn a_search_measures_and_reports_its_points() {
     let lab = Lab::with(&study(
@@ -54,7 +54,7 @@ fn a_search_measures_and_reports_its_points() {
     assert!(shown.contains("Results of the searches"), "{shown}");
 }
 
-/// An answer always takes at least 1 ms.
+/// An answer of this target always takes at least 1 ms.
 #[test]
 fn a_search_goes_down_to_one_thread_and_reports_no_held_load() {
     let lab = Lab::with(&study(

@@ -1,4 +1,5 @@
-//! Tests verdicts on targets with planted behaviour: they report what was planted.
+//! Tests verdicts on targets with planted behaviour. The verdicts must report the planted
+//! behaviour.
 
 use super::rule;
 use crate::program::Lab;
@@ -34,7 +35,7 @@ fn a_rate_with_a_count_schedules_exactly_that_many_operations() {
     let findings = lab.cassay(&words).measured(&lab).json();
     let rule = rule(&findings["trials"][0], "V1");
     let detail = rule["detail"].as_str().unwrap();
-    // If other work delayed the client, it was also late.
+    // If other work on the machine delayed the client, the client was also late.
     let is_late_only = !detail.contains("scheduled");
     assert!(
         is_late_only || detail.starts_with("100 % of the 600 scheduled requests"),
@@ -56,7 +57,8 @@ fn a_requirement_that_all_operations_miss_is_never_met() {
     assert_eq!(required["outcome"], "missed", "{required}");
 }
 
-/// A workload for a keyspace that its cluster has, with a binding at its use.
+/// A workload for an existing keyspace of its cluster, with a binding at the place where it is
+/// used.
 const KV: &str = "\
 scenarios:
   default:
@@ -80,7 +82,7 @@ fn a_workload_for_an_existing_keyspace_does_not_create_it() {
     assert!(run.stderr.contains("threads=20x is 200 here"), "{run}");
 }
 
-/// One second of it is enough, and no load is offered to the target after that.
+/// One second of too much load is enough to end the run, and the target gets no load after that.
 #[test]
 fn a_guard_ends_the_load_and_the_run_where_it_is_too_much() {
     let lab = Lab::with(&format!(
@@ -100,7 +102,7 @@ fn a_load_that_is_guarded_has_risen_before_anything_is_measured() {
     let trial = &run.json()["trials"][0];
     let warmup_s = trial["warmup"]["seconds"].as_f64().unwrap();
     assert!(warmup_s > 1.9, "{warmup_s} s");
-    // At full rate from the start, five hundred would be due in each second.
+    // At the full rate from the start, five hundred operations would be due in each second.
     let recorded = lab.run().trial(0).unwrap().expect("the trial");
     let lines = recorded.intervals().unwrap().map(Result::unwrap);
     let of_warmup = lines.filter(|line| line.phase == "warmup");

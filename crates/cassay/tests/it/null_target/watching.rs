@@ -7,11 +7,11 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-/// Time that the client is stopped, in a window of ten seconds: a sixth more than the limit of V4
-/// for windows of half a minute.
+/// Time for which the client is stopped, in a window of ten seconds. It is a sixth more than the
+/// limit of V4 for windows of half a minute.
 const STOPPED: Duration = Duration::from_millis(1500);
 
-/// Returns the number of intervals in the newest run's window that are on disk.
+/// Returns the number of intervals on disk that belong to the newest run's window.
 fn intervals_measured(lab: &Lab) -> usize {
     let results = lab.path().join("results");
     let trial = store::find(&results, "latest").and_then(|run| run.trial(0));
@@ -23,9 +23,9 @@ fn intervals_measured(lab: &Lab) -> usize {
     measured.filter(|one| one.client.is_some()).count()
 }
 
-/// A client in a closed loop was stopped for 1.5 s of 10 s. It reported 15 % too little throughput,
-/// and the trial counted as valid. No operation was late, since none was due before another had
-/// ended.
+/// A client in a closed loop was once stopped for 1.5 s of 10 s. It reported 15 % too little
+/// throughput, and the trial counted as valid. No operation was late, since none was due before
+/// another had ended.
 #[test]
 fn a_client_stopped_within_its_window_invalidates_the_trial() {
     let lab = Lab::with(POINT);
@@ -36,7 +36,7 @@ fn a_client_stopped_within_its_window_invalidates_the_trial() {
     wait_until("within the window", || intervals_measured(&lab) > 0);
     run.pause(STOPPED);
     let said = run.end().ended_with(3);
-    // The last interval of a phase is reported as its own, not as the next phase's.
+    // The last interval of a phase is reported as part of this phase, not of the next.
     let told = |phase: &str| said.stderr.contains(&format!("· {phase} "));
     assert!(told("measure") && !told("drain"), "{}", said.stderr);
     let findings = said.json();
@@ -44,17 +44,17 @@ fn a_client_stopped_within_its_window_invalidates_the_trial() {
     let judged = rule(trial, "V4");
     assert_eq!(judged["result"], "fail", "{trial:#}");
     let longest_ms = trial["client"]["stall_ms_longest"].as_f64();
-    // Within the three digits of a histogram.
+    // The value is exact within the three digits of a histogram.
     assert!(longest_ms >= Some(1490.0), "{trial:#}");
     assert!(
         trial["client"]["stalled_share"].as_f64() >= Some(0.14),
         "{trial:#}"
     );
-    // There were no answers meanwhile, but not because of the target.
+    // There were no answers meanwhile, but the target was not the cause.
     assert_eq!(rule(trial, "V19")["result"], "pass", "{trial:#}");
 }
 
-/// An endpoint was accepted by the plan, and then never queried.
+/// The plan used to accept an endpoint that was then never queried.
 #[test]
 fn on_the_null_target_the_series_of_others_are_still_read() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,5 +1,5 @@
-//! Tests an attached cluster with its node's machine behind sshd: the null target, which a script
-//! of the machine's user starts and stops.
+//! Tests an attached cluster whose node runs on a machine behind sshd. The node is the null target,
+//! which a script of the machine's user starts and stops.
 
 use super::sshd::{Machines, TestMachine, USER, missing, script};
 use crate::program::{Said, Started, skip, wait_until};
@@ -13,8 +13,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
-/// The faults come in order, each after the previous one has ended. A request to a node that is
-/// away fails before the node is back.
+/// The faults run in order, each after the previous one has ended. A request to a node that is away
+/// fails before the node is back.
 const STUDY: &str = "\
 study: theirs
 question: What is seen of a node that is not ours, and does it come back?
@@ -39,7 +39,7 @@ faults: FAULTS
 const ALL: &str = "[{at: 2s, kind: node-pause, for: 3s}, {at: 8s, kind: node-kill, for: 3s}, \
                    {at: 16s, kind: node-stop, for: 3s}, {at: 28s, kind: node-restart}]";
 
-/// Message in its log when it is stopped.
+/// Message in the node's log when the node is stopped.
 const MEMORY: &str = "java.lang.OutOfMemoryError";
 
 /// The node and its machine. Dropping this value ends the process.
@@ -54,7 +54,7 @@ impl Theirs {
         Theirs::start_as(USER, faults)
     }
 
-    /// The same, of another user.
+    /// Does the same with a node of another user.
     fn start_as(user: u32, faults: &str) -> Theirs {
         let machines = Machines::with(&TestMachine::new("db1"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -111,7 +111,7 @@ impl Theirs {
         fs::read_to_string(self.machines.home("db1").join("node").join(file)).unwrap_or_default()
     }
 
-    /// Returns how often it was started.
+    /// Returns how often the node was started.
     fn starts(&self) -> usize {
         self.node("starts").lines().count()
     }
@@ -120,7 +120,7 @@ impl Theirs {
         Identity::read(self.node("pid").trim().parse().ok()?)
     }
 
-    /// The folder of the only trial.
+    /// Returns the folder of the only trial.
     fn trial(&self) -> PathBuf {
         let trials = self.machines.lab.path().join("results/latest/trials");
         let mut all = fs::read_dir(trials).unwrap().flatten();
@@ -148,7 +148,7 @@ impl Drop for Theirs {
     }
 }
 
-/// Skips the test with a message if this machine lacks something that it needs.
+/// Skips the test with a message if this machine lacks a program or a right that the test needs.
 macro_rules! needs_sshd {
     () => {
         if let Some(why) = missing() {
@@ -320,7 +320,7 @@ fn a_lost_machine_is_a_named_gap_and_earlier_data_is_kept() {
     lab.cassay(&["list"]).ended_with(0);
 }
 
-/// Process that is killed while the node is stopped.
+/// Process that the test kills while the node is stopped.
 #[derive(Clone, Copy, Debug)]
 enum Killed {
     Command,
@@ -340,7 +340,7 @@ impl Theirs {
         all.filter(fits).collect()
     }
 
-    /// Returns the agents on its machine, and their guards.
+    /// Returns the agents on the node's machine, and their guards.
     fn agents(&self) -> (Vec<Identity>, Vec<Identity>) {
         let all = self.machines.running("db1").into_iter().filter_map(Identity::read);
         let is_guard = |process: &Identity| {
@@ -368,7 +368,8 @@ impl Theirs {
             }
             Killed::Agent => kill(agents),
             Killed::AgentAndGuard => {
-                // Otherwise it would start another one at once.
+                // The agents are stopped first. Otherwise an agent would start another guard at
+                // once.
                 agents.iter().for_each(|agent| agent.signal(Signal::STOP));
                 kill(guards);
                 kill(agents);
@@ -377,8 +378,8 @@ impl Theirs {
     }
 }
 
-/// Lets a run stop the node, and kills a process; returns the command's output, if it was not
-/// killed.
+/// Lets a run stop the node, and kills a process. Returns the command's output, if the command
+/// itself was not killed.
 fn stopped_and_killed(theirs: &Theirs, who: Killed) -> Option<Said> {
     let before = theirs.process();
     let allow = "--allow=create=keyspace1,restart";
@@ -426,8 +427,9 @@ fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
     theirs.wait_until_left();
 }
 
-/// Supervisors of the node, as a study names them, with a program that plays the supervisor: it
-/// knows only its own name for the node. `is_up` ends with 0 if the node runs.
+/// Supervisors of the node in the form in which a study names them, each with a program that plays
+/// the supervisor. The program knows only its own name for the node. `is_up` ends with 0 if the
+/// node runs.
 const KEEPERS: [(&str, &str, &str); 2] = [
     (
         "{systemd: 'theirs@{node}'}",

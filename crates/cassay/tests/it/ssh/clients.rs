@@ -1,6 +1,6 @@
-//! Tests clients of one load behind real sshds: together they do the same as one client. If a
+//! Tests clients of one load behind real sshds. Together they do the same as one client. If a
 //! client or its connection fails, the verdict names the client and the time, and no process
-//! remains there.
+//! remains on its machine.
 
 use super::sshd::{Machines, TestMachine, missing};
 use crate::null_target::fleet::{at_a_rate, counts, lines, signal};
@@ -22,7 +22,8 @@ fn machines() -> Machines {
     machines
 }
 
-/// Returns the arguments for the study with two clients there, with two workers each.
+/// Returns the arguments that run the study with two clients on these machines, with two workers
+/// each.
 fn arguments(settings: &[String]) -> Vec<String> {
     let words = ["run", "study.yaml", "--json", "--trust", "--set"].map(str::to_owned);
     let both = CLIENTS.map(|name| format!("{{ssh: {name}, workers: 2}}"));
@@ -34,8 +35,8 @@ fn texts(arguments: &[String]) -> Vec<&str> {
     arguments.iter().map(String::as_str).collect()
 }
 
-/// The number of operations that are due in a window, which begins a second after the load, is a
-/// property of the schedule. For Poisson arrivals each worker has its own times.
+/// The number of operations that are due in a window follows from the schedule. The window begins a
+/// second after the load. For Poisson arrivals, each worker has its own times.
 #[test]
 fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     if let Some(why) = missing() {
@@ -99,8 +100,8 @@ fn begun(machines: &Machines) -> Started {
     started
 }
 
-/// Returns the time until which a client was heard, in seconds since the load at a rate began. The
-/// tables are filled before that, in a closed loop, which has no lag.
+/// Returns the time of the last message from a client, in seconds since the load at a rate began.
+/// The tables are filled before that, in a closed loop, which has no lag.
 fn heard_until_s(machines: &Machines, client: &str) -> f64 {
     let seconds = lines(&machines.lab, "clients.ndjson").into_iter();
     let own: Vec<[f64; 2]> = seconds
@@ -114,7 +115,7 @@ fn heard_until_s(machines: &Machines, client: &str) -> f64 {
 }
 
 /// Checks that the run ends as invalid, with these words about the client, and the time. The client
-/// was there at `before_s`.
+/// was still connected at `before_s`.
 #[track_caller]
 fn assert_lost(said: &Said, words: &str, before_s: f64) {
     let trial = said.json()["trials"][0].clone();
@@ -123,7 +124,7 @@ fn assert_lost(said: &Said, words: &str, before_s: f64) {
     assert_eq!(judged["result"], "fail", "{trial:#}");
     let detail = judged["detail"].as_str().unwrap_or_default();
     assert!(detail.starts_with(words), "{detail}");
-    // All times of a trial count from its window, once that has begun.
+    // All times of a trial count from the start of its window, once the window has begun.
     let at_s: Option<f64> = detail.split_once(" s after the ").and_then(|(head, tail)| {
         let since_s: f64 = head.rsplit(' ').next()?.parse().ok()?;
         let warmup_s = trial["warmup"]["seconds"].as_f64()?;
@@ -140,7 +141,7 @@ fn assert_lost(said: &Said, words: &str, before_s: f64) {
         at_s.is_some_and(|at_s| at_s >= before_s - 0.1),
         "{before_s} s: {detail}"
     );
-    // The intervals until then are kept.
+    // The intervals until the client failed are kept.
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
 }
 
@@ -198,7 +199,7 @@ fn a_client_whose_ssh_stalls_is_missed_and_leaves_nothing() {
     }
 }
 
-/// A stopped process, which continues when the test ends in any way.
+/// A stopped process, which continues when this value is dropped, however the test ends.
 struct Stopped(u32);
 
 impl Stopped {
@@ -216,7 +217,8 @@ impl Drop for Stopped {
     }
 }
 
-/// The connection remains open, so no side sees its end. The agent only has its lease.
+/// The connection remains open, so neither side notices the failure. The agent ends only because
+/// its lease expires.
 #[test]
 fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     if let Some(why) = missing() {
@@ -230,7 +232,7 @@ fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     let before_s = heard_until_s(&machines, "client2");
     let session = parent_of(client).expect("a client has a session of sshd");
     let stopped = Stopped::stop(session);
-    // Neither this side, which continues, nor the session has closed the connection.
+    // Neither this process, which continues, nor the session has closed the connection.
     machines.wait_until_left("load2");
     let said = started.end().ended_with(3);
     assert_lost(&said, "client2 (load2) has sent no message for", before_s);

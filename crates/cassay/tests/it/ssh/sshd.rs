@@ -1,5 +1,5 @@
-//! Creates machines behind a real sshd. Each has a port of 127.0.0.1, a mount namespace with users
-//! of its own, and a home below the folder of its test. They end with their test.
+//! Creates machines behind a real sshd. Each has a port of 127.0.0.1, a mount namespace with
+//! separate users, and a home below the folder of its test. The machines end with their test.
 
 use crate::program::{Lab, Said, command, wait_until};
 use rustix::process::Signal;
@@ -13,10 +13,10 @@ use std::sync::OnceLock;
 
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// User ID on each machine; it does not exist on this one.
+/// User ID on each machine. No user of this machine has this ID.
 pub const USER: u32 = 61_001;
 
-/// Programs that the remote script runs: the machines have these and no others.
+/// Programs that the remote script runs. The machines have only these programs.
 const TOOLS: [&str; 20] = [
     "sh",
     "head",
@@ -40,7 +40,7 @@ const TOOLS: [&str; 20] = [
     "tr",
 ];
 
-/// Returns why this machine cannot host machines behind sshd; `None` if it can.
+/// Returns the reason why this machine cannot host machines behind sshd. `None` if it can.
 pub fn missing() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("machines behind sshd need root".to_owned());
@@ -59,24 +59,24 @@ pub fn missing() -> Option<String> {
     }
 }
 
-/// Properties of a machine.
+/// Properties of a test machine.
 pub struct TestMachine<'a> {
-    /// Its name for `ssh`.
+    /// Name of the machine for `ssh`.
     pub name: &'a str,
-    /// The login shell of its user.
+    /// Login shell of the machine's user.
     pub shell: &'a str,
-    /// More of sshd's configuration.
+    /// Additional lines of sshd's configuration.
     pub sshd: &'a str,
-    /// Script that runs in its namespace before sshd, with its home as `$HOME`.
+    /// Script that runs in the machine's namespace before sshd, with the machine's home as `$HOME`.
     pub before: &'a str,
-    /// True if the program is installed there: copying it takes a while.
+    /// True if the program is already installed on the machine. Copying the program takes a while.
     pub is_installed: bool,
-    /// The number of its user.
+    /// User ID of the machine's user.
     pub user: u32,
 }
 
 impl<'a> TestMachine<'a> {
-    /// One with nothing special.
+    /// Returns a machine with default properties.
     pub fn new(name: &'a str) -> TestMachine<'a> {
         TestMachine {
             name,
@@ -113,10 +113,10 @@ pub struct Machines {
 }
 
 impl Machines {
-    /// None yet.
+    /// Creates a test environment without machines.
     pub fn new() -> Machines {
         let lab = Lab::new();
-        // The machines' users must be able to enter their homes.
+        // The users of the machines must be able to enter their homes, which are below this folder.
         fs::set_permissions(lab.path(), Permissions::from_mode(0o755)).unwrap();
         let near = lab.path().join("near");
         fs::create_dir_all(near.join("bin")).unwrap();
@@ -138,39 +138,39 @@ impl Machines {
         }
     }
 
-    /// One with a machine.
+    /// Returns a test environment with one machine.
     pub fn with(machine: &TestMachine) -> Machines {
         let mut machines = Machines::new();
         machines.start(machine);
         machines
     }
 
-    /// The folder of a machine.
+    /// Returns the folder of a machine.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.lab.path().join(name)
     }
 
-    /// The home of its user.
+    /// Returns the home of the machine's user.
     pub fn home(&self, name: &str) -> PathBuf {
         self.folder(name).join("home")
     }
 
-    /// Returns the folder that programs are copied to.
+    /// Returns the folder to which programs are copied.
     pub fn cache(&self, name: &str) -> PathBuf {
         self.home(name).join(".cache/cassay/agents")
     }
 
-    /// Returns a file of the machine that reaches the others.
+    /// Returns a file of the machine from which the others are reached.
     pub fn near(&self, file: &str) -> PathBuf {
         self.lab.path().join("near").join(file)
     }
 
-    /// Installs a program of a machine in its PATH.
+    /// Installs a program on a machine, in the PATH of its user.
     pub fn install(&self, name: &str, file: &str, text: &str) {
         script(&self.folder(name).join("bin").join(file), text);
     }
 
-    /// Writes a file of the user of a machine.
+    /// Writes a file that belongs to the user of a machine.
     pub fn write(&self, name: &str, file: &str, bytes: &[u8]) {
         let path = self.home(name).join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -207,16 +207,16 @@ impl Machines {
         self.name(machine.name, port);
     }
 
-    /// Names a port of 127.0.0.1.
+    /// Gives a port of 127.0.0.1 a name for `ssh`.
     pub fn name(&self, name: &str, port: u16) {
         let host =
             format!("Host {name}\n HostName 127.0.0.1\n Port {port}\n HostKeyAlias {name}\n");
-        // The first entry takes precedence.
+        // sshd uses the first entry of a key, so this one takes precedence.
         let config = fs::read_to_string(self.near("config")).unwrap();
         fs::write(self.near("config"), host + &config).unwrap();
     }
 
-    /// Accepts a key of a machine's folder as the machine's host key.
+    /// Accepts a key in the machine's folder as the machine's host key.
     pub fn know(&self, name: &str, key: &str) {
         let key = fs::read_to_string(self.folder(name).join(key)).unwrap();
         let known = fs::read_to_string(self.near("known")).unwrap();
@@ -226,10 +226,10 @@ impl Machines {
         fs::write(self.near("known"), text).unwrap();
     }
 
-    /// Returns the port on which an sshd listens for it.
+    /// Returns the port on which an sshd listens for the machine.
     fn listen(&mut self, machine: &TestMachine, folder: &Path) -> u16 {
         for _ in 0..10 {
-            // It is free now, and most probably still free in a moment.
+            // The port is free now, and most probably still free in a moment.
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             let path = folder.display();
             let text = format!(
@@ -303,7 +303,8 @@ impl Machines {
             .collect()
     }
 
-    /// Waits until only programs in the cache of cassay are left on a machine.
+    /// Waits until no process runs a program of a machine, except for the programs in cassay's
+    /// cache.
     pub fn wait_until_left(&self, name: &str) {
         wait_until("nothing runs there", || self.running(name).is_empty());
         let mut programs = fs::read_dir(self.cache(name)).into_iter().flatten().flatten();
@@ -315,7 +316,7 @@ impl Machines {
 impl Drop for Machines {
     fn drop(&mut self) {
         for child in &mut self.listening {
-            // Its child processes end with their connections.
+            // The child processes of the sshd end with their connections.
             let pid = rustix::process::Pid::from_child(child);
             let _ = rustix::process::kill_process(pid, Signal::TERM);
             let _ = child.wait();
@@ -323,15 +324,15 @@ impl Drop for Machines {
     }
 }
 
-/// Returns the program under test without debugging data, if it can be stripped, because it is sent
-/// often.
+/// Returns the program under test. Debugging data is stripped if possible, because the program is
+/// sent often.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let whole = PathBuf::from(env!("CARGO_BIN_EXE_cassay"));
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let bare = folder.join("cassay-stripped");
-        // The gate runs most tests in their own processes. One of them strips it for all.
+        // The gate runs most tests in separate processes. One of them strips the program for all.
         let made_at = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
         if made_at(&bare) > made_at(&whole) {
             return bare;
@@ -350,14 +351,14 @@ fn program() -> &'static Path {
     })
 }
 
-/// A script of `sh`.
+/// Writes a script of `sh`.
 pub fn script(file: &Path, text: &str) {
     let mut written = File::create(file).unwrap();
     write!(written, "#!/bin/sh\n{text}\n").unwrap();
     written.set_permissions(Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A pair of keys.
+/// Creates a pair of keys.
 pub fn keygen(file: &Path) {
     let mut keygen = command("ssh-keygen");
     keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file);

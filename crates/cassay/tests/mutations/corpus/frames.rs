@@ -7,10 +7,10 @@ use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement};
 use cql::value::{CqlType, Value};
 use cql::{Consistency, reply};
 
-/// Appends a frame.
+/// Name of a frame, and the function that appends the frame.
 type Maker<'a> = (&'static str, &'a dyn Fn(&mut Vec<u8>));
 
-/// Frames, each made by one call.
+/// Returns frames, each made by one call of its function.
 fn frames(makers: &[Maker<'_>]) -> Texts {
     let frame = |(name, make): &Maker<'_>| {
         let mut out = Vec::new();

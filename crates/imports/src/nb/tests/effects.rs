@@ -1,4 +1,4 @@
-//! Tests that every setting that is listed as effective has an effect.
+//! Tests that every setting in the list of effective settings has an effect.
 
 use super::super::params::{LINE, OPERATION};
 use super::imported;
@@ -20,7 +20,8 @@ blocks:
         desc: nothing
 ";
 
-/// Returns the complete result of an import, which an effective setting must change.
+/// Returns the complete result of an import as text. A setting with an effect must change this
+/// text.
 fn outcome(file: &str, words: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
     let import = match imported(file, &words) {
@@ -40,7 +41,7 @@ fn outcome(file: &str, words: &str) -> String {
     out
 }
 
-/// Settings of a line, each with further settings that it needs to have an effect.
+/// Settings of a line, each with the further settings without which it has no effect.
 const LINES: &[(&str, &str)] = &[
     ("driver=stdout", ""),
     ("type=stdout", ""),
@@ -71,7 +72,7 @@ const LINES: &[(&str, &str)] = &[
     ("driver.advanced.protocol.compression=LZ4", ""),
 ];
 
-/// Settings of an operation, with the words of the command.
+/// Settings of an operation, each with the words of the command.
 const OPERATIONS: &[(&str, &str)] = &[
     ("ratio: 3", ""),
     ("repeat: 2", ""),
@@ -87,7 +88,7 @@ const OPERATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// `errors` of an operation and `workload` of a line were once listed, but never read.
+/// `errors` of an operation and `workload` of a line were once in the lists, but no code read them.
 #[test]
 fn every_listed_setting_changes_the_work_or_is_refused() {
     fn names<'a>(rows: &[(&'a str, &str)], end: char) -> BTreeSet<&'a str> {

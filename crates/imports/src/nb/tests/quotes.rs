@@ -1,9 +1,10 @@
-//! Tests bindings and anchors in the forms that YAML and NoSQLBench allow, and refusals of others.
+//! Tests bindings and anchors in the forms that YAML and NoSQLBench allow, and the refusal of other
+//! forms.
 
 use super::imported;
 use workload::Stage;
 
-/// Returns a file with these lines of bindings, and with one operation.
+/// Returns a file with these lines of bindings and one operation.
 fn file(bindings: &str, operation: &str) -> String {
     format!(
         "scenarios:\n  default:\n    fill: run driver=cqld4 tags==block:fill cycles===5\n\

@@ -8,12 +8,12 @@ use super::java_value::{Ty, Val};
 use super::parse_recipe::{Call, RecipeMistake};
 use workload::virtdata::hash;
 
-/// The largest input as a floating-point number; NoSQLBench uses a slightly larger one for
+/// The largest input as a floating-point number. NoSQLBench uses a slightly larger number for
 /// intervals.
 const UNIT: f64 = 9_223_372_036_854_775_807.0;
 const INTERVAL_UNIT: f64 = UNIT + 1026.0;
 
-/// A slot: the position at which the second value begins, and the two values' indexes.
+/// A slot: the position at which the second value begins, and the indexes of both values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Slot {
     divider: f64,
@@ -59,7 +59,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// A table of slots, and its values.
+/// A table of slots, and the values that the slots refer to.
 struct Alias {
     slots: Arc<[Slot]>,
     values: Arc<[Val<'static>]>,
@@ -92,7 +92,7 @@ impl Alias {
     }
 }
 
-/// Builds the slots for these weights, each an index and its weight.
+/// Builds the slots for these weights. Each weight comes with the index of its value.
 fn slots(weights: &[(usize, f64)]) -> Option<Arc<[Slot]>> {
     use std::collections::VecDeque;
     let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
@@ -170,7 +170,7 @@ fn set_order(values: &[String]) -> Vec<String> {
             distinct.push(value);
         }
     }
-    // It doubles its buckets when three quarters of them are full.
+    // A HashSet doubles its buckets when three quarters of them are full.
     let mut buckets = 16usize;
     while distinct.len() > buckets / 4 * 3 {
         buckets *= 2;
@@ -184,7 +184,7 @@ fn set_order(values: &[String]) -> Vec<String> {
     distinct.into_iter().cloned().collect()
 }
 
-/// Returns the cells of some columns of a file with a header line.
+/// Returns the cells of the named columns of a file with a header line.
 fn csv(
     file: &str,
     columns: &[&str],
@@ -219,7 +219,8 @@ fn csv(
     Ok(lines.filter_map(cells).collect())
 }
 
-/// Returns the cells of each line; quoted cells may contain commas, line breaks and doubled quotes.
+/// Returns the cells of each line. A quoted cell may contain commas, line breaks and doubled
+/// quotes.
 fn records(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut cell) = (Vec::new(), Vec::new(), String::new());
     let mut quoted = false;
@@ -285,7 +286,7 @@ mod tests {
             "grape",
         ];
         let many: Vec<String> = (0..14).map(|n| format!("k{n}")).collect();
-        // As printed by java.util.HashSet of JDK 17.
+        // The expected order is that of java.util.HashSet of JDK 17.
         for (texts, expected) in [
             (
                 fruits.map(str::to_owned).to_vec(),

@@ -1,13 +1,13 @@
-//! A compiled recipe: a chain of functions, and the environment that they may need.
+//! A compiled recipe: a chain of functions, and the environment that the functions may need.
 
 use super::functions::Transformation;
 use super::java_value::{Ty, Val};
 
 /// Environment that functions may need in addition to their arguments.
 pub(crate) struct Env<'a> {
-    /// Reads a data file.
+    /// Function that reads a data file.
     pub(crate) read: &'a dyn Fn(&str) -> Result<String, String>,
-    /// Differences from NoSQLBench.
+    /// Notes on differences from NoSQLBench.
     pub(crate) notes: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ impl Env<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub(super) steps: Vec<Transformation>,
-    /// Type of the result.
+    /// Type of the chain's result.
     pub(crate) ty: Ty,
 }
 
@@ -37,13 +37,13 @@ impl Recipe {
         }
     }
 
-    /// Returns the value of a cycle.
+    /// Returns the value for a cycle.
     #[inline]
     pub(crate) fn value(&self, cycle: i64) -> Val<'_> {
         self.value_of(Val::Long(cycle))
     }
 
-    /// Applies the chain to a value.
+    /// Applies the functions of the chain to a value.
     #[inline]
     pub(crate) fn value_of<'a>(&'a self, mut value: Val<'a>) -> Val<'a> {
         for step in &self.steps {

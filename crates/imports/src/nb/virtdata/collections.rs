@@ -1,4 +1,4 @@
-//! Lists, sets and maps, and the words for numbers that they often contain.
+//! Lists, sets and maps, and the number words that they often contain.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::functions::{Argument, Count, Flavours, Row, Transformation, cycle, ma
 use super::java_value::{Ty, Val};
 use workload::virtdata::hash;
 
-/// Maximum number of elements: Cassandra accepts no more.
+/// Maximum number of elements of a collection. Cassandra accepts no more.
 const ELEMENTS_MAX: i64 = 65_535;
 
 pub(super) const ROWS: &[Row] = &[
@@ -52,28 +52,28 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Content of a collection.
+/// Description of a collection's content.
 struct Collection {
     kind: Ty,
     seed: Seed,
-    /// Number of elements; `None` for one element per function.
+    /// Number of elements. `None` if each function generates one element.
     size: Option<Count>,
-    /// Functions of elements, or of keys.
+    /// Functions that generate the elements, or the keys of a map.
     first: Arc<[Recipe]>,
-    /// Functions of a map's values.
+    /// Functions that generate the values of a map.
     second: Arc<[Recipe]>,
-    /// True if elements are converted to text.
+    /// True if the elements are converted to text.
     texts: bool,
 }
 
-/// Input of an element's function.
+/// Input of the function that generates an element.
 #[derive(Clone, Copy)]
 pub(super) enum Seed {
-    /// The input.
+    /// The input of the collection itself.
     Same,
-    /// The input plus the number of the element.
+    /// The input of the collection plus the index of the element.
     Stepped,
-    /// The hash of the previous function's input.
+    /// The hash of the input of the previous function.
     Hashed,
 }
 
@@ -125,8 +125,8 @@ impl Collection {
         pairs
     }
 
-    /// Returns one element. The last function also generates the elements without their own
-    /// function.
+    /// Returns one element. The last function also generates the elements that have no function of
+    /// their own.
     fn one<'a>(&'a self, functions: &'a [Recipe], index: usize, seed: i64) -> Val<'a> {
         let value = functions[index.min(functions.len() - 1)].value(seed);
         match (self.texts, value) {
@@ -137,7 +137,7 @@ impl Collection {
     }
 }
 
-/// Makes a collection with a size before the functions of elements.
+/// Makes a collection whose arguments are a size and then the functions of elements.
 pub(super) fn sized(kind: Ty, seed: Seed, given: &[Argument]) -> Flavours {
     let (size, functions) = given.split_first()?;
     collection(kind, seed, Some(Count::given(size)?), functions, false)
@@ -148,8 +148,8 @@ fn each(kind: Ty, seed: Seed, given: &[Argument]) -> Flavours {
     collection(kind, seed, None, given, false)
 }
 
-/// Makes a collection of an older version: a size and one function, whose values may be converted
-/// to text.
+/// Makes a collection of an older NoSQLBench version. The arguments are a size and one function,
+/// whose values may be converted to text.
 fn old(kind: Ty, given: &[Argument], texts: bool) -> Flavours {
     match given {
         [size, _] => {
@@ -160,7 +160,8 @@ fn old(kind: Ty, given: &[Argument], texts: bool) -> Flavours {
     }
 }
 
-/// Makes a map of an older version: an odd number of arguments begins with the size.
+/// Makes a map of an older NoSQLBench version. If the number of arguments is odd, the first one is
+/// the size.
 fn old_map(given: &[Argument], texts: bool) -> Flavours {
     match given {
         [size, functions @ ..] if given.len() % 2 == 1 => {
@@ -202,9 +203,9 @@ fn collection(
     cycle(kind, step)
 }
 
-/// Returns a number in English words, like NoSQLBench.
+/// Returns a number in English words, as NoSQLBench writes it.
 fn number_name(input: i64) -> Val<'static> {
-    /// Largest number that one group of words names.
+    /// One group of words names the numbers below this limit.
     const BILLION: u64 = 1_000_000_000;
     let value = input.unsigned_abs();
     let small = |value: u64| below_billion(value as u32);

@@ -1,4 +1,4 @@
-//! Functions that convert a number, and constants.
+//! Functions that convert a number, and functions that return a constant.
 
 use std::borrow::Cow;
 
@@ -15,13 +15,13 @@ use cql::value::{CqlType, time_uuid, uuid_ticks};
 use workload::virtdata::{hash, hashed_uuid};
 
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
-/// Nanoseconds per cycle where NoSQLBench reads a clock.
+/// Number of nanoseconds between two cycles, in functions for which NoSQLBench reads a clock.
 const NANOS_PER_CYCLE: i64 = 1_000_000;
-/// 2020-01-01, the clock of cycle 0.
+/// Time of cycle 0 on the replaced clock: 2020-01-01.
 const CLOCK_START_MILLIS: i64 = 1_577_836_800_000;
-/// Maximum size of a value: Cassandra accepts no larger one.
+/// Maximum size of a value, in bytes. Cassandra accepts no larger value.
 const BYTES_MAX: i64 = 256 << 20;
-/// Types from which the number is extracted first.
+/// Types from which a number is extracted before the conversion.
 const NUMERIC: [Ty; 6] = [
     Ty::Long,
     Ty::Int,
@@ -32,7 +32,7 @@ const NUMERIC: [Ty; 6] = [
 ];
 
 pub(super) const ROWS: &[Row] = &[
-    // Numbers of other types.
+    // Rows for numbers of other types.
     row(&["Identity"], |given| {
         plain(
             given,
@@ -100,13 +100,13 @@ pub(super) const ROWS: &[Row] = &[
         let step = Transformation::made(move |unscaled| Val::Decimal { unscaled, scale });
         from(inputs, Ty::Decimal, &step)
     }),
-    // Identifiers and addresses.
+    // Rows for identifiers and addresses.
     row(&["ToHashedUUID"], |given| {
         let step = Transformation::made(|x| Val::Uuid(hashed_uuid(x as u64)));
         plain(given, &[Ty::Long], Ty::Uuid, &step)
     }),
     row(&["ToUUID"], |given| {
-        /// Default of the upper half in NoSQLBench.
+        /// NoSQLBench's default for the upper half of a UUID.
         const UPPER: i64 = 0x0123_4567_89AB_CDEF;
         let upper = match given {
             [] => UPPER,
@@ -159,7 +159,7 @@ pub(super) const ROWS: &[Row] = &[
         let step = Transformation::made(|x| Val::Inet((x as i32 % i32::MAX).to_be_bytes()));
         plain(given, &[Ty::Long], Ty::Inet, &step)
     }),
-    // Days, times of day and durations.
+    // Rows for days, times of day and durations.
     row(&["ToDate"], |given| {
         let (spacing, repeats) = spaced(given)?;
         made(Ty::Date, move |x| {
@@ -193,7 +193,8 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row(&["ToCqlDurationNanos"], |given| {
         let step = Transformation::made(|x| Val::Duration {
-            // Days and nanoseconds only: a duration in nanoseconds has no months.
+            // The duration has only days and nanoseconds, because a duration in nanoseconds has no
+            // months.
             months: 0,
             days: (x / NANOS_PER_DAY) as i32,
             nanos: x % NANOS_PER_DAY,
@@ -224,7 +225,7 @@ pub(super) const ROWS: &[Row] = &[
             Val::Long(start.wrapping_add(x % room))
         }))
     }),
-    // Functions that read a clock, replaced by functions of the cycle.
+    // Rows for functions that read a clock in NoSQLBench. Here they are functions of the cycle.
     asking(&["ElapsedNanoTime"], |call, given, env| {
         let step = Transformation::long(|x| x.wrapping_mul(NANOS_PER_CYCLE));
         let what = "cycle n is n milliseconds after 1970";
@@ -238,7 +239,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(clock(call, given, env, step, what))
         },
     ),
-    // Constants.
+    // Rows for constants.
     row(&["Discard"], |given| {
         let step = Transformation::fixed(Val::Text(Cow::Borrowed("discard")));
         plain(given, &[Ty::Long], Ty::Object, &step)
@@ -263,7 +264,7 @@ pub(super) const ROWS: &[Row] = &[
         let same = ty != Ty::Bool && values.iter().all(|value| value.ty() == ty);
         same.then(|| cycle(ty, in_turn(values)))?
     }),
-    // Bytes.
+    // Rows for bytes.
     row(&["ToByteBuffer"], |given| {
         let size = match given {
             [] => 8,
@@ -286,7 +287,7 @@ pub(super) const ROWS: &[Row] = &[
         }
         Some(found)
     }),
-    // Vectors.
+    // Rows for vectors.
     row(&["CqlVector"], |given| match given {
         [Argument::Function(inner)] => {
             let step =
@@ -317,7 +318,7 @@ pub(super) const ROWS: &[Row] = &[
         [size, min, max] => float_vectors(size, min.double()?, max.double()?),
         _ => None,
     }),
-    // Functions in sequence.
+    // Rows for sequences of functions.
     row(&["Flow"], |given| {
         let recipes = Argument::functions(given)?;
         let ty = recipes.last()?.ty;
@@ -330,7 +331,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Returns a function without arguments.
+/// Returns the flavours of a function without arguments.
 pub(super) fn plain(
     given: &[Argument],
     inputs: &[Ty],
@@ -340,7 +341,7 @@ pub(super) fn plain(
     given.is_empty().then(|| from(inputs, output, step))?
 }
 
-/// Returns the divisor of a number.
+/// Returns the number by which the input is divided.
 fn scale(given: &[Argument], usual: i64) -> Option<i64> {
     match given {
         [] => Some(usual),
@@ -358,7 +359,8 @@ fn node_and_clock(given: &[Argument]) -> Option<(i64, i64)> {
     }
 }
 
-/// Returns the milliseconds between values, and the repetitions of each.
+/// Returns the milliseconds between two values, and the number of times that each value is
+/// repeated.
 fn spaced(given: &[Argument]) -> Option<(i64, i64)> {
     match given {
         [] => Some((1, 1)),
@@ -372,7 +374,8 @@ fn spaced_value(input: i64, spacing: i64, repeats: i64) -> i64 {
     input.wrapping_mul(spacing).wrapping_div(repeats)
 }
 
-/// Returns true if a zone is UTC. The zone of NoSQLBench's machine counts as UTC, as on servers.
+/// Returns true if a time zone is UTC. The local zone of NoSQLBench's machine counts as UTC, as on
+/// servers.
 fn is_utc(zone: &Argument) -> bool {
     let zone = zone.text().unwrap_or_default();
     ["UTC", "GMT", "Z", "default"].contains(&zone)
@@ -403,34 +406,34 @@ fn clock(
     Some(found)
 }
 
-/// Returns the digits of a UUID's text; other characters are skipped.
+/// Returns the bytes of a UUID from the digits in its text. Other characters are skipped.
 fn parse_uuid(text: &str) -> [u8; 16] {
     let digits = text.chars().filter_map(|c| c.to_digit(16));
     let value = digits.fold(0u128, |value, digit| value << 4 | u128::from(digit));
     value.to_be_bytes()
 }
 
-/// Returns the smallest version 1 UUID of a millisecond since 1970, in Cassandra's order: it
+/// Returns the smallest version 1 UUID of a millisecond since 1970. The order is Cassandra's, which
 /// compares signed bytes.
 fn least_uuid(millis: i64) -> Val<'static> {
     Val::Uuid(time_uuid(uuid_ticks(millis), 0x8080_8080_8080_8080))
 }
 
-/// Returns the greatest version 1 UUID of a millisecond.
+/// Returns the greatest version 1 UUID of a millisecond since 1970, in the same order.
 fn greatest_uuid(millis: i64) -> Val<'static> {
-    /// The last 100 ns step of a millisecond.
+    /// Number of the last 100 ns step of a millisecond.
     const LAST_TICK: u64 = 9_999;
     let last = uuid_ticks(millis).wrapping_add(LAST_TICK);
     Val::Uuid(time_uuid(last, 0x7F7F_7F7F_7F7F_7F7F))
 }
 
-/// Returns a version 1 UUID of node and clock.
+/// Returns a version 1 UUID with this node and this clock sequence.
 fn node_uuid(ticks: u64, node: i64, clock: i64) -> Val<'static> {
     let low = ((clock as u64 & 0x3FFF) << 48) | (1 << 63) | node as u64;
     Val::Uuid(time_uuid(ticks, low))
 }
 
-/// Returns values in rotation.
+/// Returns a transformation that takes the values in rotation.
 pub(super) fn in_turn(values: Vec<Val<'static>>) -> Transformation {
     Transformation::with(values, |values, value| {
         let index = (value.long() % INT_MASK).unsigned_abs() as usize % values.len();
@@ -438,7 +441,7 @@ pub(super) fn in_turn(values: Vec<Val<'static>>) -> Transformation {
     })
 }
 
-/// Returns a number of bytes.
+/// Parses a number of bytes.
 pub(super) fn byte_count(given: &Argument) -> Option<usize> {
     let size = given.int().filter(|size| (1..=BYTES_MAX).contains(size));
     size.map(|size| size as usize)
@@ -468,7 +471,7 @@ fn float_vectors(size: &Argument, min: f64, max: f64) -> Flavours {
     })
 }
 
-/// Returns the conversion that Cassandra applies to a value in a statement's text.
+/// Returns the conversion that Cassandra applies to a value in the text of a statement.
 pub(super) fn written_as(typ: &CqlType) -> Transformation {
     Transformation::with(typ.clone(), |typ, value| match (typ, value) {
         (CqlType::Text | CqlType::Ascii, Val::Long(v)) => Val::Digits(v),

@@ -1,5 +1,5 @@
-//! Definition of a recipe's function: a row with its names, and the result for the arguments of a
-//! call.
+//! Definition of a recipe's function: a row with the names of the function, and the flavours that
+//! result from the arguments of a call.
 
 use std::sync::Arc;
 
@@ -8,36 +8,37 @@ use super::java_value::{Ty, Val};
 use super::parse_recipe::{Call, RecipeMistake};
 use workload::virtdata::hash;
 
-/// The low 31 bits: `int` flavours use the mask to avoid negative numbers.
+/// Mask for the low 31 bits. `int` flavours use it to avoid negative numbers.
 pub(super) const INT_MASK: i64 = 0x7FFF_FFFF;
-/// Maximum number of characters, bytes or elements of a value: 64 Mi, as for a row of
+/// Maximum number of characters, bytes or elements of a value. It is 64 Mi, as for a row of
 /// cassandra-stress.
 const COUNT_MAX: i64 = 64 << 20;
 
-/// A function.
+/// A row of the tables, which defines a function.
 pub(super) struct Row {
     pub(super) names: &'static [&'static str],
     pub(super) make: Make,
 }
 
-/// The flavours of a call; `None` if the function does not take these arguments.
+/// The flavours of a call. `None` if the function does not take these arguments.
 pub(super) type Flavours = Option<Vec<Variant>>;
 
-/// Builder of the flavours of a call.
+/// Function that builds the flavours of a call.
 pub(super) enum Make {
-    /// From the arguments alone.
+    /// Builds the flavours from the arguments alone.
     Of(fn(&[Argument]) -> Flavours),
-    /// For functions that read files, record notes, or report their own mistakes.
+    /// Builds the flavours of functions that read files, record notes, or report their own
+    /// mistakes.
     Asking(fn(&Call, &[Argument], &mut Env) -> Result<Flavours, RecipeMistake>),
 }
 
-/// Defines a function of its arguments alone.
+/// Defines a function that needs only its arguments.
 pub(super) const fn row(names: &'static [&'static str], make: fn(&[Argument]) -> Flavours) -> Row {
     let make = Make::Of(make);
     Row { names, make }
 }
 
-/// Defines a function that needs more than its arguments.
+/// Defines a function that needs more than its arguments, such as files.
 pub(super) const fn asking(
     names: &'static [&'static str],
     make: fn(&Call, &[Argument], &mut Env) -> Result<Flavours, RecipeMistake>,
@@ -46,7 +47,7 @@ pub(super) const fn asking(
     Row { names, make }
 }
 
-/// An argument, ready for use.
+/// A compiled argument of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {
     Int(i32),
@@ -58,7 +59,7 @@ pub(crate) enum Argument {
     Function(Recipe),
 }
 
-/// One flavour of a function.
+/// One flavour of a function, with its types.
 #[derive(Clone)]
 pub(crate) struct Variant {
     pub(crate) input: Ty,
@@ -66,7 +67,7 @@ pub(crate) struct Variant {
     pub(crate) step: Transformation,
 }
 
-/// A transformation of a value.
+/// A function that transforms a value.
 #[derive(Clone)]
 pub(crate) struct Transformation(Arc<dyn Effect>);
 
@@ -74,7 +75,7 @@ trait Effect: Send + Sync {
     fn apply<'a>(&'a self, value: Val<'a>) -> Val<'a>;
 }
 
-/// A state, and a function of it and a value.
+/// A state, and a function of this state and a value.
 struct With<T, F>(T, F);
 
 impl<T, F> Effect for With<T, F>
@@ -99,7 +100,8 @@ pub(super) trait Whole: Fn(i64) -> i64 + Send + Sync + 'static {}
 impl<F: Fn(i64) -> i64 + Send + Sync + 'static> Whole for F {}
 
 impl Transformation {
-    /// Creates an effect that returns a part of a state, or a value made from the state.
+    /// Creates a transformation that has a state. It returns a part of the state, or a value made
+    /// from the state.
     pub(super) fn with<T, F>(held: T, effect: F) -> Transformation
     where
         T: Send + Sync + 'static,
@@ -108,29 +110,29 @@ impl Transformation {
         Transformation(Arc::new(With(held, effect)))
     }
 
-    /// Creates an effect from a function of a value.
+    /// Creates a transformation from a function of a value.
     pub(super) fn new(effect: impl Fn(Val) -> Val + Send + Sync + 'static) -> Transformation {
         Transformation::with((), move |(), value| effect(value))
     }
 
-    /// Creates an effect from a function of a number.
+    /// Creates a transformation from a function of a number.
     pub(super) fn made(
         effect: impl Fn(i64) -> Val<'static> + Send + Sync + 'static,
     ) -> Transformation {
         Transformation::with((), move |(), value| effect(value.long()))
     }
 
-    /// Creates an effect that returns a long for a number.
+    /// Creates a transformation that returns a long for a number.
     pub(super) fn long(effect: impl Whole) -> Transformation {
         Transformation::made(move |x| Val::Long(effect(x)))
     }
 
-    /// Creates an effect that returns an int for a number.
+    /// Creates a transformation that returns an int for a number.
     pub(super) fn int(effect: impl Whole) -> Transformation {
         Transformation::made(move |x| Val::Int(effect(x) as i32))
     }
 
-    /// Creates an effect that always returns the same value.
+    /// Creates a transformation that always returns the same value.
     pub(super) fn fixed(value: Val<'static>) -> Transformation {
         Transformation::with(value, |value, _| value.clone())
     }
@@ -141,7 +143,7 @@ impl Transformation {
     }
 }
 
-/// A number that is fixed, or that another function gives.
+/// A number that is fixed, or that another function returns.
 #[derive(Clone, Debug)]
 pub(super) enum Count {
     Fixed(i64),
@@ -152,7 +154,7 @@ impl Count {
     pub(super) fn value(&self, input: i64) -> i64 {
         match self {
             Count::Fixed(count) => *count,
-            // Only this code determines the result of a function.
+            // The result of a function is known only here, so the limit is applied here.
             Count::Of(recipe) => recipe.value(input).long().min(COUNT_MAX),
         }
     }
@@ -202,7 +204,7 @@ impl Argument {
         }
     }
 
-    /// Returns the arguments as functions, if all of them are.
+    /// Returns the arguments as functions. `None` if one of them is not a function.
     pub(super) fn functions(given: &[Argument]) -> Option<Arc<[Recipe]>> {
         let recipes = given.iter().map(|given| match given {
             Argument::Function(recipe) => Some(recipe.clone()),
@@ -233,13 +235,14 @@ pub(super) fn flavour(input: Ty, output: Ty, step: Transformation) -> Variant {
     }
 }
 
-/// Returns one flavour for each input type, with the same output type and transformation.
+/// Returns one flavour for each input type. All of them have the same output type and
+/// transformation.
 pub(super) fn from(inputs: &[Ty], output: Ty, step: &Transformation) -> Flavours {
     let one = |input: &Ty| flavour(*input, output, step.clone());
     Some(inputs.iter().map(one).collect())
 }
 
-/// Returns one flavour that takes a cycle.
+/// Returns one flavour whose input is a cycle.
 pub(super) fn cycle(output: Ty, step: Transformation) -> Flavours {
     Some(vec![flavour(Ty::Long, output, step)])
 }
@@ -257,20 +260,21 @@ pub(super) fn hash_range(value: i64, (first, width): (i64, i64)) -> i64 {
     first.wrapping_add(hash(value as u64) as i64 % width)
 }
 
-/// Returns a number from 0 to below 1, by the hash of a number.
+/// Returns a number in [0, 1), by the hash of `value`.
 #[inline]
 pub(super) fn unit(value: i64) -> f64 {
     hash(value as u64) as f64 / 9_223_372_036_854_775_808.0
 }
 
-/// Returns the value that a number's hash selects. The cumulative weights go up to 1.
+/// Returns the value that the hash of a number selects. The weights of `values` are cumulative and
+/// go up to 1.
 pub(super) fn weighted<T>(values: &[(f64, T)], input: i64) -> &T {
     let unit = unit(input);
     let at = values.partition_point(|(cumulative, _)| unit >= *cumulative);
     &values[at.min(values.len() - 1)].1
 }
 
-/// Parses `a:1.5;b:2` to values with cumulative weights up to 1; the default weight is 1.
+/// Parses `a:1.5;b:2` to values with cumulative weights up to 1. The default weight is 1.
 pub(super) fn weights<T>(
     pairs: impl Iterator<Item: AsRef<str>>,
     value: impl Fn(&str) -> Option<T>,

@@ -1,7 +1,7 @@
 //! Input and output values of recipe functions: Java's types that Cassandra distinguishes, and the
 //! conversions between functions.
 //!
-//! Long because every type is formatted, serialised and compared here.
+//! The file is long because it formats, serialises and compares every type.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use workload::decimal::Decimal;
 /// Type of a function's input or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Ty {
-    // In virtdata's order of preference, if several flavours fit.
+    // The variants are in virtdata's order of preference, which decides if several flavours fit.
     Long,
     Int,
     Float,
@@ -20,7 +20,7 @@ pub(crate) enum Ty {
     Bool,
     Byte,
     Text,
-    // All other types are equivalent: objects.
+    // All other types, which count as objects.
     Object,
     Short,
     Uuid,
@@ -42,7 +42,7 @@ pub(crate) enum Ty {
 }
 
 impl Ty {
-    /// Returns the type with a Java name, as in a recipe after `->`.
+    /// Parses the name of a Java type, as in a recipe after `->`.
     pub(crate) fn parse(name: &str) -> Option<Ty> {
         Some(match name {
             "long" | "java.lang.Long" | "Long" => Ty::Long,
@@ -75,7 +75,7 @@ impl Ty {
         })
     }
 
-    /// Returns Java's name, for messages.
+    /// Returns the Java name of the type, for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Ty::Long => "long",
@@ -106,12 +106,12 @@ impl Ty {
         }
     }
 
-    /// Returns the rank among the flavours of a function: lower is preferred.
+    /// Returns the rank of the type among the flavours of a function. A lower rank is preferred.
     pub(crate) fn rank(self) -> Ty {
         self.min(Ty::Object)
     }
 
-    /// Returns true if a value can be converted without loss: Java's widening.
+    /// Returns true if a value can be converted to `to` without loss, by Java's widening.
     pub(crate) fn widens_to(self, to: Ty) -> bool {
         self == to
             || to == Ty::Object
@@ -126,7 +126,7 @@ impl Ty {
     }
 }
 
-/// A value.
+/// A value that a function takes or returns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Val<'a> {
     Long(i64),
@@ -135,20 +135,20 @@ pub(crate) enum Val<'a> {
     Double(f64),
     Bool(bool),
     Text(Cow<'a, str>),
-    /// The text of a number, as most keys are. It needs no allocated text.
+    /// The text of a number. Most keys are such texts. No text is allocated for it.
     Digits(i64),
     Uuid([u8; 16]),
-    /// Milliseconds since 1970: `Instant`.
+    /// An `Instant`, in milliseconds since 1970.
     Millis(i64),
-    /// Milliseconds since 1970: `Date`, whose text has another format.
+    /// A `Date`, in milliseconds since 1970. Its text has another format than that of an `Instant`.
     Date(i64),
-    /// Days since 1970.
+    /// A date, in days since 1970.
     Day(i32),
     Bytes(Vec<u8>),
     List(Vec<Val<'a>>),
-    /// Without duplicates.
+    /// A set, which has no duplicates.
     Set(Vec<Val<'a>>),
-    /// Without duplicate keys.
+    /// A map, which has no duplicate keys.
     Map(Vec<(Val<'a>, Val<'a>)>),
     Byte(i8),
     Short(i16),
@@ -164,7 +164,7 @@ pub(crate) enum Val<'a> {
         nanos: i64,
     },
     Inet([u8; 4]),
-    /// Nanoseconds since midnight.
+    /// A time of day, in nanoseconds since midnight.
     Time(i64),
 }
 
@@ -196,7 +196,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns the value, with copies of its borrowed parts.
+    /// Returns the value with owned copies of its borrowed parts.
     pub(crate) fn owned(self) -> Val<'static> {
         let all = |items: Vec<Val<'a>>| items.into_iter().map(Val::owned).collect();
         match self {
@@ -236,7 +236,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns true if a set treats the two values as one.
+    /// Returns true if a set treats the two values as the same.
     pub(crate) fn is_same(&self, other: &Val) -> bool {
         match (self, other) {
             (Val::Digits(_), Val::Text(_)) | (Val::Text(_), Val::Digits(_)) => {
@@ -246,7 +246,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns the value as a `long` for the next function.
+    /// Returns the value as a `long`, as the next function gets it.
     #[inline]
     pub(crate) fn long(&self) -> i64 {
         match self {
@@ -314,7 +314,7 @@ impl<'a> Val<'a> {
                 days,
                 nanos,
             } => write!(out, "{months}mo{days}d{nanos}ns"),
-            // Java's format for an address without a name.
+            // This is Java's format for an address without a host name.
             Val::Inet([a, b, c, d]) => write!(out, "/{a}.{b}.{c}.{d}"),
             Val::Bytes(bytes) => HEXLOWER.encode_write(bytes, out),
             Val::List(items) | Val::Set(items) => {
@@ -338,7 +338,7 @@ impl<'a> Val<'a> {
         };
     }
 
-    /// Appends `[int length][bytes]`, as the driver serialises a value of this type.
+    /// Appends the value as `[int length][bytes]`, as the driver serialises a value of this type.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
         match self {
             Val::Long(v) | Val::Millis(v) | Val::Date(v) | Val::Time(v) => {
@@ -372,7 +372,7 @@ impl<'a> Val<'a> {
             Val::Text(text) => append_value(out, text.as_bytes()),
             Val::Digits(v) => append_value(out, Decimal::signed(*v).bytes()),
             Val::Uuid(bytes) => append_value(out, bytes),
-            // Day 2^31 is 1970-01-01.
+            // Cassandra encodes 1970-01-01 as day 2^31.
             Val::Day(v) => append_value(out, &((*v as u32) ^ 0x8000_0000).to_be_bytes()),
             Val::Bytes(bytes) => append_value(out, bytes),
             Val::List(items) | Val::Set(items) => {
@@ -391,7 +391,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Appends a vector: its elements without lengths.
+    /// Appends a vector, which consists of its elements without lengths.
     pub(crate) fn append_vector(&self, out: &mut Vec<u8>) {
         let Val::List(items) = self else {
             return self.append(out);
@@ -407,7 +407,7 @@ impl<'a> Val<'a> {
     }
 }
 
-/// Begins a collection of `entries` entries; returns the position of its length.
+/// Begins a collection of `entries` entries. Returns the position of the collection's length.
 fn begin(entries: usize, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -415,7 +415,7 @@ fn begin(entries: usize, out: &mut Vec<u8>) -> usize {
     start
 }
 
-/// Writes the length of the bytes after it.
+/// Writes the number of the bytes after `start` into the length at `start`.
 fn end(start: usize, out: &mut [u8]) {
     let length = (out.len() - start - 4) as u32;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
@@ -451,7 +451,7 @@ fn decimal(unscaled: i64, scale: i32) -> String {
 }
 
 /// Formats a floating-point number like Java: plain from 1e-3 to below 1e7, otherwise with an
-/// exponent. `scientific` is its shortest text in scientific notation.
+/// exponent. `scientific` is the shortest text of the number in scientific notation.
 fn java_float(value: f64, scientific: String) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

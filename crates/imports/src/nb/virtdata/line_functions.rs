@@ -14,7 +14,7 @@ use super::parse_recipe::{Call, RecipeMistake};
 use workload::iot_data;
 use workload::virtdata::hash;
 
-/// Files of NoSQLBench that cassay replaces by its own versions.
+/// NoSQLBench's data files that cassay replaces by its own versions.
 const STAND_INS: [&str; 3] = [
     "variable_words.txt",
     "lorem_ipsum_full.txt",
@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Row] = &[
         beginning(call, given, env, |text, _| text)
     }),
     asking(&["FirstLines"], |call, given, env| {
-        // With several lines, NoSQLBench omits the last line, and the line breaks.
+        // If several lines are requested, NoSQLBench omits the last line and the line breaks.
         let first = |text: String, lines: usize| text.lines().take((lines - 1).max(1)).collect();
         beginning(call, given, env, first)
     }),
@@ -74,7 +74,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Returns one of some lines, by the hash of a number.
+/// Returns a transformation that selects one of these lines, by the hash of a number.
 pub(super) fn line(lines: Vec<Box<str>>) -> Transformation {
     Transformation::with(lines, |lines, value| {
         let index = hash_range(value.long(), (0, lines.len() as i64)) & INT_MASK;
@@ -82,7 +82,7 @@ pub(super) fn line(lines: Vec<Box<str>>) -> Transformation {
     })
 }
 
-/// Makes a list of drawn lines of a file: `HashedLineToStringList(file, least, most)`.
+/// Makes a list of lines that are drawn from a file: `HashedLineToStringList(file, least, most)`.
 fn drawn_lines(
     kind: Ty,
     call: &Call,
@@ -109,7 +109,7 @@ fn drawn_lines(
     Ok(collections::sized(kind, Seed::Stepped, &given))
 }
 
-/// Returns the beginning of a file, which is always the same.
+/// Returns a function whose value is always the beginning of a file.
 fn beginning(
     call: &Call,
     given: &[Argument],
@@ -126,7 +126,8 @@ fn beginning(
     Ok(from(&[Ty::Long, Ty::Object], Ty::Text, &step))
 }
 
-/// Returns a part of a file, with a size between two limits, by the hash of a number.
+/// Returns a function whose value is a part of a file. The size is between two limits. The hash of
+/// a number selects the part.
 fn extract(
     file: &str,
     call: &Call,
@@ -149,7 +150,7 @@ fn extract(
         let input = value.long();
         let length = text.len() as i64;
         let size = (hash_range(input, (first, last - first + 1)) & INT_MASK) % length;
-        // NoSQLBench's bound of 2^31 wraps as an int, so the position is the hash itself.
+        // NoSQLBench's bound of 2^31 overflows as an int, so the position is the hash itself.
         let position = (hash(input as u64) as i64 & INT_MASK) % (length - size);
         let part = &text[position as usize..(position + size) as usize];
         Val::Text(Cow::Borrowed(part))
@@ -157,7 +158,7 @@ fn extract(
     Ok(cycle(Ty::Text, step))
 }
 
-/// Returns the lines of a data file; at least one.
+/// Returns the lines of a data file. The list contains at least one line.
 fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, RecipeMistake> {
     let lines: Vec<Box<str>> = match file_text(file, call, env)? {
         Some(text) => text.lines().map(Box::from).collect(),
@@ -170,7 +171,8 @@ fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, Recipe
     }
 }
 
-/// Returns the content of a data file; `None` if cassay's own version replaces NoSQLBench's.
+/// Returns the content of a data file. `None` if cassay has its own version instead of
+/// NoSQLBench's.
 fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, RecipeMistake> {
     match (env.read)(file) {
         Ok(text) => Ok(Some(text)),

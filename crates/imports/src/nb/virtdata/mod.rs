@@ -1,7 +1,9 @@
-//! Binding recipes: chains of functions from a cycle to a value, bit for bit NoSQLBench's.
+//! Binding recipes: chains of functions from a cycle to a value. The values equal NoSQLBench's bit
+//! for bit.
 //!
-//! Reading order: [`recipe`] reads the text, [`functions`] has the table of functions with the
-//! flavours of each, [`resolve`] chooses among them as virtdata does, [`Recipe`] runs the chain.
+//! Reading order: [`recipe`] reads the text. [`functions`] has the table of functions with the
+//! flavours of each. [`resolve`] chooses among the flavours as virtdata does. [`Recipe`] runs the
+//! chain.
 
 mod alias;
 mod arithmetic;

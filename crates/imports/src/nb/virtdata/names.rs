@@ -1,4 +1,4 @@
-//! Reasons why some of NoSQLBench's functions are missing.
+//! Reasons why some of NoSQLBench's functions are missing in cassay.
 
 use super::parse_recipe::{Call, RecipeMistake};
 use super::tables::TABLES;
@@ -71,7 +71,7 @@ pub(super) fn unknown(call: &Call) -> RecipeMistake {
         return RecipeMistake::new(format!("function {name} {why}"), call.at);
     }
     let mut fault = RecipeMistake::new(format!("function {name} is unknown"), call.at);
-    // A list of all functions would not help.
+    // The hint only suggests similar names, because a list of all functions would not help.
     let all = TABLES.into_iter().flatten().flat_map(|row| row.names);
     let near = yaml::did_you_mean(name, all.copied());
     fault.hint = near.filter(|hint| hint.starts_with("did"));

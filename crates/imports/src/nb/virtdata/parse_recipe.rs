@@ -1,22 +1,22 @@
 //! Parses the text of a binding recipe into calls: `Div(10); Mod(5L) -> int; ToString()`.
 //!
-//! Every call keeps its byte offset, so that a mistake in a recipe is shown at its place in the
-//! file.
+//! Every call has its byte offset, so that a mistake in a recipe is shown at its place in the file.
 
-/// A function with its arguments.
+/// A call of a function, with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
     pub(crate) name: String,
-    /// Byte offset of the name in the recipe.
+    /// Byte offset of the function's name in the recipe.
     pub(crate) at: usize,
     pub(crate) args: Vec<Arg>,
-    /// The type before `->` in front of the name.
+    /// Input type, which is written before `->` in front of the name.
     pub(crate) input: Option<String>,
-    /// The type after `->` following the arguments.
+    /// Output type, which is written after `->` following the arguments.
     pub(crate) output: Option<String>,
 }
 
-/// An argument. The width of a number is part of its meaning: it chooses the function's flavour.
+/// An argument. The type of a number is part of its meaning, because it determines the function's
+/// flavour.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Arg {
     Int(i32),
@@ -32,7 +32,7 @@ pub(crate) enum Arg {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecipeMistake {
     pub(crate) message: String,
-    /// Byte offset in the recipe.
+    /// Byte offset of the mistake in the recipe.
     pub(crate) at: usize,
     pub(crate) hint: Option<String>,
 }
@@ -50,7 +50,7 @@ impl RecipeMistake {
 /// Maximum nesting of functions in arguments. Real recipes have no deeper nesting.
 const DEPTH_MAX: usize = 16;
 
-/// Parses a recipe.
+/// Parses the text of a recipe.
 pub(crate) fn parse(text: &str) -> Result<Vec<Call>, RecipeMistake> {
     let mut reader = Reader { text, at: 0 };
     let mut calls = Vec::new();

@@ -9,13 +9,14 @@ use super::functions::{
 use super::java_value::{Ty, Val};
 use workload::virtdata::hash;
 
-/// Characters of `AlphaNumericString`.
+/// Characters that `AlphaNumericString` draws.
 const ALPHANUMERIC: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-/// Number of characters of a character image that are generated at a time.
+/// Number of characters that one seed generates in a character image.
 const IMAGE_PART: usize = 1024;
-/// Maximum size of a character image: it is held in memory, and Cassandra accepts no larger value.
+/// Maximum size of a character image. The image is in memory, and Cassandra accepts no larger
+/// value.
 const IMAGE_MAX: i64 = 256 << 20;
-/// Maximum size of a drawn value, bytes: Cassandra accepts no larger one.
+/// Maximum size of a drawn value, in bytes. Cassandra accepts no larger value.
 const LENGTH_MAX: i64 = 256 << 20;
 
 pub(super) const ROWS: &[Row] = &[
@@ -65,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Returns bytes of hashes.
+/// Returns a function whose value consists of the bytes of hashes.
 fn bytes(length: Count) -> Flavours {
     made(Ty::Bytes, move |x| {
         let length = length.value(x).clamp(0, LENGTH_MAX) as usize;
@@ -88,7 +89,7 @@ fn characters(set: &[u8], seed: i64) -> impl Iterator<Item = char> {
     })
 }
 
-/// Expands `a-f0-9_` to its characters, in that order. ASCII only.
+/// Expands `a-f0-9_` to the characters that it describes, in that order. Only ASCII is supported.
 fn set(spec: &str) -> Option<Vec<u8>> {
     let bytes = spec.as_bytes();
     let (mut characters, mut at) = (Vec::new(), 0);
@@ -108,7 +109,7 @@ fn set(spec: &str) -> Option<Vec<u8>> {
     (spec.is_ascii() && !characters.is_empty()).then_some(characters)
 }
 
-/// A text of drawn characters, whose parts are the values.
+/// A text of drawn characters. The values of a function are parts of this text.
 struct Image {
     text: String,
     size: Count,
@@ -148,7 +149,8 @@ impl Image {
     }
 }
 
-/// Parses `0-9;-;A-Z*2` to sets of characters with their weights; the last one changes fastest.
+/// Parses `0-9;-;A-Z*2` to sets of characters, each with the weight of its digit. `*2` repeats a
+/// set. The last set changes fastest.
 fn combinations(spec: &str) -> Option<Vec<(Vec<char>, i64)>> {
     let mut sets = Vec::new();
     for part in spec.split([',', ';']).filter(|part| !part.is_empty()) {
@@ -168,7 +170,7 @@ fn combinations(spec: &str) -> Option<Vec<(Vec<char>, i64)>> {
     (!sets.is_empty()).then_some(sets)
 }
 
-/// Returns a character of each set. The sets correspond to the digits of a number.
+/// Returns one character of each set. The sets correspond to the digits of a number.
 fn combination(sets: &[(Vec<char>, i64)], input: i64) -> String {
     let mut rest = input;
     let one = |(set, weight): &(Vec<char>, i64)| {
@@ -215,10 +217,10 @@ mod tests {
         ];
         let image = Image::parse(&given).unwrap();
         assert_eq!((image.text.len(), image.size.value(5)), (3000, 10));
-        // The second kilobyte comes from the next seed.
+        // The second kilobyte is generated from the next seed.
         let second: String = characters(b"abcdefghijklmnopqrstuvwxyz", 1).take(5).collect();
         assert_eq!(image.text[1024..1029], second);
-        // The hash of 1 is 6292367497774912474, the int of it 488002522.
+        // The hash of 1 is 6292367497774912474, and 488002522 as an int.
         let first = &image.text[488_002_522 % 2991..][..10];
         assert_eq!(image.part(1).text(), first);
     }

@@ -1,5 +1,5 @@
-//! Chooses among the flavours of a recipe's functions, as virtdata does: first by the input of the
-//! next function, last by the order of preference.
+//! Chooses among the flavours of a recipe's functions, as virtdata does. The input of the next
+//! function decides first, and the order of preference last.
 
 use super::chain::{Env, Recipe};
 use super::functions::{Argument, Variant};
@@ -15,12 +15,12 @@ impl Recipe {
         Self::from_calls(&parse(text)?, env)
     }
 
-    /// Returns the names that a recipe saves and loads; empty for an invalid one.
+    /// Returns the names that a recipe saves and loads. Empty if the recipe is invalid.
     pub(crate) fn uses(text: &str) -> Uses {
         parse(text).map_or_else(|_| Uses::default(), |calls| Uses::names(&calls))
     }
 
-    /// Adds the conversion that Cassandra applies to the value in a statement's text.
+    /// Adds the conversion that Cassandra applies to a value in the text of a statement.
     pub(crate) fn written_as(mut self, typ: &CqlType) -> Recipe {
         self.steps.push(convert::written_as(typ));
         self.ty = self.value(0).ty();
@@ -50,7 +50,8 @@ impl Recipe {
     }
 }
 
-/// Returns the flavours of a call that fit its arguments and stated types; never empty.
+/// Returns the flavours of a call that fit its arguments and stated types. The list contains at
+/// least one flavour.
 fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, RecipeMistake> {
     let mut given = Vec::with_capacity(call.args.len());
     for arg in &call.args {
@@ -92,7 +93,7 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, RecipeMistake>
     Ok(variants)
 }
 
-/// Leaves one flavour of each function.
+/// Reduces the flavours of each function to a single flavour.
 fn choose(flavours: &mut [Vec<Variant>], wanted: Option<Ty>) {
     loop {
         let mut progress = false;
@@ -121,7 +122,8 @@ fn choose(flavours: &mut [Vec<Variant>], wanted: Option<Ty>) {
     }
 }
 
-/// Narrows the flavours of two neighbours by one step. Returns true if this changed a flavour.
+/// Narrows the flavours of two neighbouring functions by one step. Returns true if this removed a
+/// flavour.
 fn narrow(previous: &mut Vec<Variant>, next: &mut Vec<Variant>) -> bool {
     let outputs: Vec<Ty> = previous.iter().map(|v| v.output).collect();
     if next.iter().any(|v| outputs.contains(&v.input)) {
@@ -140,14 +142,14 @@ fn takes_any(variant: &Variant, outputs: &[Ty]) -> bool {
     outputs.iter().any(|output| output.widens_to(variant.input))
 }
 
-/// Keeps the flavours that `keeps` accepts; returns true if any was removed.
+/// Keeps the flavours that `keeps` accepts. Returns true if a flavour was removed.
 fn retain(variants: &mut Vec<Variant>, keeps: impl Fn(&Variant) -> bool) -> bool {
     let before = variants.len();
     variants.retain(keeps);
     variants.len() < before
 }
 
-/// Keeps the preferred flavour; returns true if any was removed.
+/// Keeps the preferred flavour. Returns true if a flavour was removed.
 fn prefer(variants: &mut Vec<Variant>) -> bool {
     variants.sort_by_key(|v| (v.input.rank(), v.output.rank()));
     let several = variants.len() > 1;

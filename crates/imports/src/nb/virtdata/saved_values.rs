@@ -1,7 +1,7 @@
 //! Storage of values that Save functions keep for Load functions.
 //!
-//! NoSQLBench keeps them per thread. In both programs, a value belongs to the current cycle only if
-//! the same operation has already saved it. So cassay refuses any other use: see [`Uses`].
+//! NoSQLBench keeps these values per thread. In both programs, a value belongs to the current cycle
+//! only if the same operation has already saved it. So cassay refuses any other use: see [`Uses`].
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ pub(super) fn save(name: &str, value: &Val) {
     });
 }
 
-/// Returns the value last stored under a name.
+/// Returns the last value that was stored under a name.
 pub(super) fn load(name: &str) -> Option<Val<'static>> {
     SAVED.with_borrow(|saved| saved.get(name).cloned())
 }
@@ -40,7 +40,7 @@ pub(crate) struct Uses {
 }
 
 impl Uses {
-    /// Returns the names of calls, in the order of the calls.
+    /// Returns the names that calls save and load, considering the order of the calls.
     pub(super) fn names(calls: &[Call]) -> Uses {
         let mut uses = Uses::default();
         calls.iter().for_each(|call| uses.add(call));
@@ -65,10 +65,10 @@ impl Uses {
     }
 }
 
-/// Types that Save and Load accept if their names do not state one.
+/// Types that Save and Load accept if the name of the function does not state one.
 const ANY: [Ty; 5] = [Ty::Long, Ty::Int, Ty::Double, Ty::Text, Ty::Object];
 
-/// The functions that save.
+/// The functions that save values.
 pub(super) const SAVES: &[Row] = &[
     row(&["Save"], |given| saved(given, &ANY)),
     row(&["SaveLong"], |given| saved(given, &[Ty::Long])),
@@ -88,7 +88,7 @@ pub(super) const SAVES: &[Row] = &[
     }),
 ];
 
-/// The functions that load.
+/// The functions that load values.
 pub(super) const LOADS: &[Row] = &[
     row(&["Load"], |given| loaded(given, &ANY)),
     row(&["LoadLong"], |given| loaded(given, &[Ty::Long])),

@@ -1,4 +1,4 @@
-//! Functions that make texts from numbers, texts and other functions.
+//! Functions that make texts from numbers, from texts and from other functions.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ fn to_text(value: Val) -> Val {
     }
 }
 
-/// Returns a function of a text and of an argument.
+/// Returns a function that changes a text by an argument.
 fn text_function(given: &[Argument], change: fn(&str, &str) -> String) -> Flavours {
     let [Argument::Text(arg)] = given else {
         return None;
@@ -97,7 +97,7 @@ fn template(call: &Call, given: &[Argument], _: &mut Env) -> Result<Flavours, Re
     Ok(concatenated(template, functions, Seed::Same))
 }
 
-/// Input of a concatenation's functions.
+/// Input of the functions whose values are concatenated.
 #[derive(Clone, Copy)]
 enum Seed {
     Same,
@@ -105,7 +105,7 @@ enum Seed {
     Hashed,
 }
 
-/// Texts between the values of functions.
+/// Functions, and the texts between their values.
 struct Concat {
     literals: Vec<String>,
     functions: Arc<[Recipe]>,

@@ -1,6 +1,7 @@
 //! All functions, by subject, and the lookup of a call's function.
 //!
-//! Only its row defines the behaviour of a function, so no function can be known but missing.
+//! The row of a function is the only definition of its behaviour. So no function can have a known
+//! name and no implementation.
 
 use super::chain::Env;
 use super::functions::{Argument, Make, Row, Variant};
@@ -10,7 +11,7 @@ use super::{
     saved_values, strings,
 };
 
-/// All functions.
+/// Rows of all functions, in tables by subject.
 pub(super) const TABLES: [&[Row]; 10] = [
     arithmetic::ROWS,
     convert::ROWS,
@@ -50,7 +51,7 @@ pub(super) fn variants(
 mod tests {
     use super::*;
 
-    /// A second row with the same name would never be used.
+    /// If two rows had the same name, the second row would never be used.
     #[test]
     fn every_function_stands_in_one_row_and_is_not_refused_too() {
         let mut seen = std::collections::BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Compares the results of every function, flavour by flavour, with a checked-in file.
+//! Compares the results of every flavour of every function with a file in the repository.
 
 use super::chain::{Env, Recipe};
 use super::functions::{self, Argument};
@@ -7,7 +7,7 @@ use super::parse_recipe::{Arg, Call, parse};
 use super::tables::{self, TABLES};
 use std::fmt::Write;
 
-/// Calls of each function with valid arguments.
+/// Calls of all functions, with valid arguments.
 const CALLS: &str = "\
 Add(7) Add(7L) Add(1.5) AddCycleRange(5) AddCycleRange(3L,9L) AddHashRange(9) AddHashRange(3L,9L) \
 AlphaNumericString(5) AlphaNumericString(HashRange(1,5)) ByteBufferSizedHashed(9) \
@@ -72,7 +72,7 @@ fn variants(call: &Call, env: &mut Env) -> Vec<functions::Variant> {
     tables::variants(call, &given, env).unwrap_or_else(|fault| panic!("{call:?}: {fault:?}"))
 }
 
-/// Returns the results of every flavour of every function, with a line for each.
+/// Returns the results of every flavour of every function, one flavour per line.
 fn page() -> String {
     let read = |file: &str| match file {
         "t.csv" => Ok("a,b\nx,1\ny,2\nx,3\n".to_owned()),
@@ -112,7 +112,7 @@ fn every_function_gives_what_it_always_gave() {
     expect_test::expect_file!["values.txt"].assert_eq(&page());
 }
 
-/// A function without a call in this test could be broken without notice.
+/// Without this test, a function without a call in the list above could break without notice.
 #[test]
 fn every_function_is_among_the_calls() {
     for name in TABLES.into_iter().flatten().flat_map(|row| row.names) {

@@ -1,16 +1,16 @@
-//! Computes the maximum size of a row, before the generation of its values.
+//! Computes the maximum size of a row before values are generated.
 
 use super::{Column, ValueType};
 
-/// Maximum size of a generated row. A server refuses rows above half a segment of its commit log,
-/// which is 16 MiB unless `commitlog_segment_size` is larger.
+/// Maximum size of a generated row. A server refuses rows above half a segment of its commit log.
+/// Half a segment is 16 MiB, unless `commitlog_segment_size` is larger.
 pub(crate) const ROW_BYTES_MAX: u64 = 64 << 20;
 
-/// Bytes of a cell's length field.
+/// Number of bytes of a cell's length field.
 const LENGTH_BYTES: u64 = 4;
 
 impl Column {
-    /// Returns the maximum size of a value, bytes.
+    /// Returns the maximum size of a value, in bytes.
     pub(crate) fn bytes_max(&self) -> u64 {
         let size = self.size.max().max(0) as u64;
         let cell = |of: &Column| LENGTH_BYTES.saturating_add(of.bytes_max());
@@ -22,7 +22,8 @@ impl Column {
             }
             ValueType::Tuple(fields) => fields.iter().map(cell).fold(0, u64::saturating_add),
             ValueType::Vector(of, count, _) => u64::from(*count).saturating_mul(cell(of)),
-            // The longest of the remaining types is a varint, here of 64 bits, with a scale.
+            // The longest of the remaining types is a varint with a scale. Here, a varint has 64
+            // bits.
             _ => 16,
         }
     }
@@ -56,7 +57,8 @@ mod tests {
         Column::from_profile("c", typ, spec)
     }
 
-    /// `size=fixed(9000000000000000000)` used to end the process when it requested memory.
+    /// `size=fixed(9000000000000000000)` used to end the process, because it requested too much
+    /// memory.
     #[test]
     fn sizes_that_servers_refuse_are_reported_before_allocation() {
         let list = CqlType::List(Box::new(CqlType::Text));

@@ -1,7 +1,8 @@
-//! Cassandra's order of elements of sets and keys of maps, by type.
+//! Cassandra's order of the elements of sets and the keys of maps, by type.
 //!
-//! A read must return the bytes that were written, so the elements of a set are written in this
-//! order. Most types are ordered by their bytes, but numbers are not, because of their sign.
+//! A read must return the bytes that were written, so the elements of a set are written in
+//! Cassandra's order. Most types are ordered by their bytes. Numbers are not, because of their
+//! sign.
 
 use std::cmp::Ordering;
 
@@ -12,9 +13,9 @@ pub(super) fn compare(kind: &ValueType, a: &[u8], b: &[u8]) -> Ordering {
     match kind {
         ValueType::Integer(_) | ValueType::Timestamp => signed(a, b),
         ValueType::Varint => varint(a, b),
-        // All of them have scale 0, in the first four bytes.
+        // All decimals have scale 0. The scale is in the first four bytes.
         ValueType::Decimal => varint(a.get(4..).unwrap_or(a), b.get(4..).unwrap_or(b)),
-        // The order is Java's: by sign, then by the other bits.
+        // As in Java, the sign decides first, then the other bits.
         ValueType::Float | ValueType::Double => float(a).cmp(&float(b)),
         ValueType::Uuid | ValueType::Timeuuid => uuid(a).cmp(&uuid(b)),
         ValueType::List(element) | ValueType::Set(element) => {
@@ -44,8 +45,9 @@ pub(super) fn compare(kind: &ValueType, a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// Returns a number for the first comparison of values of a type: the value with the smaller number
-/// is the smaller. Equal numbers decide nothing, unless [`is_told_by_key`] is true.
+/// Returns a number for the first comparison of values of a type. The value with the smaller number
+/// is smaller. If the numbers are equal, the full comparison decides, unless [`is_told_by_key`] is
+/// true.
 pub(super) fn key(kind: &ValueType, bytes: &[u8]) -> u128 {
     /// Maps signed numbers to unsigned numbers in the same order.
     fn unsigned(number: i128) -> u128 {
@@ -69,7 +71,7 @@ pub(super) fn key(kind: &ValueType, bytes: &[u8]) -> u128 {
     }
 }
 
-/// Returns true if two values of a type with equal [`key`]s are equal.
+/// Returns true if two values of a type are equal whenever their [`key`]s are equal.
 pub(super) fn is_told_by_key(kind: &ValueType) -> bool {
     match kind {
         ValueType::Integer(_) | ValueType::Timestamp | ValueType::Varint => true,
@@ -119,7 +121,8 @@ fn float(bytes: &[u8]) -> i128 {
     if bits < 0 { bits ^ below } else { bits }
 }
 
-/// Returns the sort key of a UUID: the version, then for version 1 the time, then the bytes.
+/// Returns the sort key of a UUID. The version comes first. For version 1, the time follows. The
+/// bytes come last.
 fn uuid(bytes: &[u8]) -> (u64, u64, u128) {
     let bits = number(bytes) as u128;
     let high = (bits >> 64) as u64;
@@ -128,7 +131,7 @@ fn uuid(bytes: &[u8]) -> (u64, u64, u128) {
     (version, if version == 1 { time } else { 0 }, bits)
 }
 
-/// Compares sequences of values with lengths: by the first difference, then by the number of
+/// Compares sequences of values with lengths. The first difference decides, or else the number of
 /// values.
 fn cells<'a>(kind: impl Fn(usize) -> &'a ValueType, mut a: &[u8], mut b: &[u8]) -> Ordering {
     let mut at = 0;
@@ -162,8 +165,8 @@ mod tests {
     use super::*;
     use data_encoding::HEXLOWER;
 
-    /// `type seed bytes`, as org.apache.cassandra.stress.generate.values.Sets and Lists of 3.11.4
-    /// generate them with `size: fixed(6)`, and as their types serialize them.
+    /// Lines of `type seed bytes`. org.apache.cassandra.stress.generate.values.Sets and Lists of
+    /// 3.11.4 generated the values with `size: fixed(6)`, and their types serialized them.
     const COLLECTIONS: &str = include_str!("collections.txt");
 
     fn element(name: &str) -> CqlType {
@@ -211,7 +214,7 @@ mod tests {
         assert!(compared > 50, "{compared}");
     }
 
-    /// The number for the first comparison must never contradict the full comparison.
+    /// Tests that the number for the first comparison never contradicts the full comparison.
     #[test]
     fn the_number_of_a_value_is_in_the_order_of_the_values() {
         for name in [
@@ -248,7 +251,7 @@ mod tests {
                 }
             }
         }
-        // Texts with a common beginning, texts with additional zeros, and empty texts.
+        // Texts with a common beginning, texts that end with additional zeros, and empty texts.
         let texts: [&[u8]; 6] = [
             b"",
             b"\0",
@@ -268,7 +271,7 @@ mod tests {
         }
     }
 
-    /// The result equals that of a separate buffer for each element and one sort by the full
+    /// The result must equal that of a separate buffer for each element and one sort by the full
     /// comparison.
     #[test]
     fn large_sets_have_each_element_once_in_order() {
@@ -297,7 +300,8 @@ mod tests {
                 values.windows(2).all(|pair| in_order(pair) == Ordering::Less),
                 "{name}"
             );
-            // Doubles are drawn continuously between the numbers of the population.
+            // For doubles, values between the numbers of the population are drawn too, so more
+            // values are distinct.
             let most = if name == "double" { 900 } else { 100 };
             assert!((50..=most).contains(&values.len()), "{name}");
         }

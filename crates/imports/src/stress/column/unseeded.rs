@@ -1,15 +1,15 @@
-//! Knows the values that cassandra-stress draws from unseeded generators, which make each of its
-//! runs different. These are the sizes of collections, the number of time-based UUIDs on a level,
-//! and the position within a quantum of QEXTREME. Here, they follow from the seed. Because of them,
-//! a check must not report rows of cassandra-stress as wrong.
+//! Lists the values that cassandra-stress draws from unseeded generators, so that each of its runs
+//! has different rows. These are the sizes of collections, the number of time-based UUIDs on a
+//! level, and the position within a quantum of QEXTREME. Here, they follow from the seed. A check
+//! must not report rows of cassandra-stress as wrong because of these values.
 //!
-//! All distributions of 3.11.4 were examined: FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME and SEQ, with
+//! All distributions of 3.11.4 were examined. FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME and SEQ, with
 //! or without ~, draw only from seeded generators.
 
 use super::{Column, ValueType};
 
 impl Column {
-    /// Returns true if cassandra-stress would refuse the column, or not repeat its values.
+    /// Returns true if cassandra-stress would refuse the column, or would not repeat its values.
     pub(crate) fn is_own(&self) -> bool {
         match &self.kind {
             ValueType::Map(..)
@@ -25,8 +25,8 @@ impl Column {
         }
     }
 
-    /// Returns true if the tool has another number of values on a level in each run. For time-based
-    /// UUIDs, it seeds only the times.
+    /// Returns true if the tool has another number of values on a level in each run. This applies
+    /// to time-based UUIDs, for which the tool seeds only the times.
     pub(crate) fn has_unseeded_count(&self) -> bool {
         let times_only = matches!(self.kind, ValueType::Timeuuid) && !self.cluster.is_fixed();
         times_only || self.cluster.is_half_seeded()
@@ -37,7 +37,7 @@ impl Column {
         matches!(self.kind, ValueType::List(_) | ValueType::Set(_)) && !self.size.is_fixed()
     }
 
-    /// Returns true if the tool has another value in each run.
+    /// Returns true if the tool has other values of this column in each run.
     pub(crate) fn has_unseeded_value(&self) -> bool {
         let inner = match &self.kind {
             ValueType::List(inner) | ValueType::Set(inner) => inner.has_unseeded_value(),
@@ -51,15 +51,15 @@ impl Column {
         matches!(self.kind, ValueType::Text | ValueType::Blob) && self.size.is_half_seeded()
     }
 
-    /// Returns true if `cell` is the value `made`, or a collection that agrees with it up to its
-    /// size. Elements are seeded, so the longer list begins with the shorter one, and the larger
-    /// set contains the smaller one.
+    /// Returns true if `cell` is the value `made`, or a collection that differs from `made` only in
+    /// its size. The tool seeds the elements, so the longer list begins with the shorter one, and
+    /// the larger set contains the smaller one.
     pub(crate) fn may_be(&self, made: &[u8], cell: &[u8]) -> bool {
         if made == cell || self.has_unseeded_value() {
             return true;
         }
         if self.has_unseeded_length() {
-            // The bytes are seeded, regardless of their number.
+            // The tool seeds the bytes, but not their number.
             return made.iter().zip(cell).all(|(a, b)| a == b);
         }
         if !self.has_unseeded_size() {
@@ -79,7 +79,7 @@ impl Column {
         small.iter().all(|element| large.contains(element))
     }
 
-    /// Returns true if Cassandra may return null for `made`: an empty collection is null.
+    /// Returns true if Cassandra may return null for `made`. It does so for an empty collection.
     pub(crate) fn may_be_none(&self, made: &[u8]) -> bool {
         match self.kind {
             ValueType::List(_) | ValueType::Set(_) | ValueType::Map(..) => {
@@ -90,7 +90,7 @@ impl Column {
     }
 }
 
-/// Returns the elements of a list or set.
+/// Returns the elements of a list or set. `None` if the bytes are not a valid collection.
 fn elements(cell: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, mut rest) = cell.split_first_chunk::<4>()?;
     let mut elements = Vec::new();
@@ -153,8 +153,9 @@ mod tests {
         }
     }
 
-    /// `type size population seed`, then the sizes of the first three values and up to 12 of their
-    /// bytes, as org.apache.cassandra.stress.generate.values.Bytes and Strings of 3.11.4 make them.
+    /// Lines of `type size population seed`, then the sizes of the first three values and up to 12
+    /// of their bytes, as org.apache.cassandra.stress.generate.values.Bytes and Strings of 3.11.4
+    /// generate them.
     const SIZES: &str = include_str!("sizes.txt");
 
     #[test]

@@ -1,21 +1,21 @@
 //! Logarithms and powers, rounded to the nearest double.
 //!
-//! Commons Math, which cassandra-stress uses, computes them with more digits than a double has, so
-//! its result is almost always the nearest double. The usual functions are wrong by one bit in one
-//! of fourteen cases, which shows in columns of doubles. Here, a number is the sum of two doubles:
-//! the second holds the digits after those of the first.
+//! Commons Math, which cassandra-stress uses, computes them with more digits than a double has. So
+//! its result is almost always the nearest double. Ordinary functions are wrong by one bit in one
+//! of fourteen cases, which is visible in columns of doubles. Here, a number is the sum of two
+//! doubles. The second double contains the digits after those of the first.
 
 use std::f64::consts::LN_2;
 
-/// The digits of ln 2 after those of a double.
+/// The digits of ln 2 after those that a double can represent.
 const LN_2_REST: f64 = 2.319_046_813_846_3e-17;
-/// Number of times that the exponential's argument is halved before its series is added up.
+/// Number of times that the argument of the exponential is halved before its series is added up.
 const HALVINGS: i32 = 6;
-/// Number of terms of the series: the argument is below 0.006, and its 14th power over 14! below
+/// Number of terms of the series. The argument is below 0.006, so its 14th power over 14! is below
 /// 1e-42.
 const TERMS: u32 = 14;
 
-/// A number of about 32 digits.
+/// A number with about 32 digits.
 #[derive(Clone, Copy, Debug)]
 struct Long(f64, f64);
 
@@ -51,7 +51,7 @@ impl Long {
         let scale = libm::ldexp(1.0, -HALVINGS);
         let Long(high, low) = self.plus(ln_2);
         let small = Long(high * scale, low * scale);
-        // e^x - 1, so that squaring loses no digits to the 1.
+        // The series adds up e^x - 1, so that squaring loses no digits because of the 1.
         let mut less = Long(0.0, 0.0);
         for term in (1..=TERMS).rev() {
             less = less.plus(Long(1.0, 0.0)).times(small).over(f64::from(term));
@@ -66,7 +66,7 @@ impl Long {
         )
     }
 
-    /// Returns the natural logarithm of this number, which is near `guess`.
+    /// Returns the natural logarithm of this number. `guess` is an approximation of the logarithm.
     fn ln(self, guess: f64) -> Long {
         let Long(high, low) = self.times(Long(-guess, 0.0).exp()).plus(Long(-1.0, 0.0));
         let error = high + low;

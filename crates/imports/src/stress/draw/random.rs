@@ -1,15 +1,16 @@
-//! java.util.Random, and Commons Math's random variates from it.
+//! java.util.Random, and the random variates that Commons Math derives from it.
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const MASK: u64 = (1 << 48) - 1;
-/// Number of terms of the exponential's q; further terms do not differ from 1.
+/// Number of terms of the sequence q of the exponential algorithm. Further terms do not differ from
+/// 1.
 const EXPONENTIAL_TERMS: usize = 16;
 
 /// The generator of `java.util.Random`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct JavaRandom {
     state: u64,
-    /// The second of the last pair of gaussians.
+    /// The second number of the last pair of gaussians.
     spare: Option<f64>,
 }
 
@@ -37,13 +38,13 @@ impl JavaRandom {
         }
     }
 
-    /// Returns a number that is uniform in [0, 1).
+    /// Returns a uniform random number in [0, 1).
     pub(crate) fn unit(&mut self) -> f64 {
         let high = self.bits(26) << 27;
         (high + self.bits(27)) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Returns a gaussian by Marsaglia's polar method, in pairs.
+    /// Returns a gaussian by Marsaglia's polar method, which draws gaussians in pairs.
     pub(super) fn gaussian(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;

@@ -1,4 +1,4 @@
-//! Makes the rows and arguments of operations, one after the other.
+//! Generates the rows and arguments of operations, one operation after the other.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use workload::random::{Draws, lane};
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Maximum number of a partition's rows with which a read is compared.
+/// Maximum number of rows of a partition with which a read is compared.
 const CHECKED_ROWS_MAX: f64 = 20_000.0;
 
-/// Maximum number of writes in flight. A read that looks back fewer seeds may come before its
+/// Maximum number of writes in flight. If a read looks back fewer seeds, it may come before its
 /// write.
 const IN_FLIGHT_MAX: u64 = 4096;
 
@@ -50,8 +50,8 @@ impl OperationSource for Operations {
         bytes as u64
     }
 
-    /// Returns the operations with a range for each client, for a sequence of seeds (`-pop seq=`)
-    /// of which each operation takes one.
+    /// Returns the operations with a separate range for each client. This needs a sequence of seeds
+    /// (`-pop seq=`) of which each operation takes one seed.
     fn in_ranges(
         self: Arc<Self>,
         _stage: Stage,
@@ -75,22 +75,22 @@ struct StressCursor {
     operations: Arc<Operations>,
     walks: Vec<Walk>,
     block: Block,
-    /// Consumption before each block, as far as it was added up.
+    /// Consumption before each block, for the blocks that were added up so far.
     sums: Vec<Consumption>,
     operation: Operation,
     op: usize,
     takes: u32,
-    /// End of each entry's values.
+    /// End of the values of each entry.
     entries: Vec<usize>,
     values: Vec<u8>,
     key: Vec<u8>,
     token: Option<i64>,
-    /// Rows from which a query's arguments come.
+    /// Rows that provide the arguments of a query.
     asked: Vec<Vec<Vec<u8>>>,
 }
 
 impl StressCursor {
-    /// Finds operation `n`.
+    /// Finds operation `n` in its block.
     fn find(&mut self, n: u64) -> BlockOperation {
         let (number, place) = (n / BLOCK as u64, (n % BLOCK as u64) as usize);
         if self.block.number != number {
@@ -99,8 +99,8 @@ impl StressCursor {
                 let (places, partitions) = (before, before);
                 self.block = self.operations.block(number, Consumption { places, partitions });
             } else {
-                // The search goes forward from the nearest sum. Numbers ascend, so this is usually
-                // one block.
+                // The search starts at the nearest known sum. Operation numbers ascend, so it
+                // usually adds up one block.
                 let mut known = (self.sums.len() as u64 - 1).min(number);
                 while known < number {
                     let block = self.operations.block(known, self.sums[known as usize]);
@@ -121,7 +121,7 @@ impl StressCursor {
         self.make();
     }
 
-    /// Makes the rows or arguments of the current operation.
+    /// Generates the rows or arguments of the current operation.
     fn make(&mut self) {
         self.entries.clear();
         self.values.clear();
@@ -181,7 +181,8 @@ impl StressCursor {
             walk.begin(write, draws);
             let mut more = walk.next_row();
             if !more && self.entries.is_empty() {
-                // All rows were skipped at random, but an operation needs at least one.
+                // All rows were skipped at random. An operation needs at least one row, so all rows
+                // are considered now.
                 walk.begin(Visit::All, draws);
                 more = walk.next_row();
             }
@@ -217,7 +218,7 @@ impl StressCursor {
             rows.push(walk.row.clone());
         }
         if rows.is_empty() {
-            // All rows were skipped at random, and the first row is as good as any.
+            // All rows were skipped at random. The first row is as good as any other.
             walk.begin(Visit::All, draws);
             walk.next_row();
             rows.push(walk.row.clone());
@@ -254,7 +255,7 @@ fn bytes(walk: &Walk, cell: Cell) -> &[u8] {
     }
 }
 
-/// Writes the partition key in the form that is hashed to its token.
+/// Writes the partition key in the form from which its token is computed.
 fn token_key(cells: &[Vec<u8>], key: &mut Vec<u8>) {
     key.clear();
     if let [only] = cells {
@@ -333,7 +334,7 @@ impl OperationEncoder for StressCursor {
             sparse: operations.sparse[op.table],
             values: &operations.tables[op.table].values,
         };
-        // Usually they are the requested rows, so the partition need not be walked.
+        // Usually the returned rows are the requested rows, so the partition need not be walked.
         let asked = possible(&self.asked).all(returned, rows, stop);
         if *whole || !matches!(asked, Lookup::All(_)) {
             let table = &operations.tables[op.table];
@@ -367,7 +368,7 @@ impl OperationEncoder for StressCursor {
         let is_recent = |back: u64| back.min(written) < IN_FLIGHT_MAX;
         let back = operations.back(self.operation.number);
         match (any, must_find) {
-            // The write of this row may be in flight.
+            // The result is unknown, because the write of this row may still be in flight.
             (false, true) if back.is_some_and(is_recent) => Check::Unknown,
             (true, _) => Check::Right,
             (false, true) => Check::Missing,
@@ -376,7 +377,7 @@ impl OperationEncoder for StressCursor {
     }
 
     fn values_bytes_max(&self) -> usize {
-        // Usual size of an entry of this table; with larger rows, the buffers grow.
+        // Usual size of an entry of this table. If rows are larger, the buffers grow.
         1024 + self.values.len() / self.entries.len().max(1)
     }
 }

@@ -1,6 +1,6 @@
 //! The possible contents of a partition's rows, and which of them a read returned.
 //!
-//! A partition may have many thousands of rows, and a read returns all of them. The search finds
+//! A partition may have many thousands of rows, and a read may return all of them. The search finds
 //! each row by its clustering columns, not by comparing it with every other row. The caller can
 //! stop the search.
 
@@ -12,8 +12,8 @@ use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;
 use workload::random::Draws;
 
-/// Number of rows after which the caller decides if the search continues. A row takes a few
-/// microseconds; a row with large blobs takes a hundred.
+/// Number of rows after which the caller decides whether the search continues. A row takes a few
+/// microseconds. A row with large blobs takes a hundred microseconds.
 pub(super) const STOP_ROWS: usize = 256;
 
 /// Possible contents of a partition's rows.
@@ -27,16 +27,16 @@ pub(super) struct Possible<'a> {
     pub(super) values: &'a [Column],
 }
 
-/// Values, by the index of their column.
+/// Possible values of static columns, by the index of the column.
 type Shared<'a> = HashMap<usize, HashSet<&'a [u8]>>;
 
 /// Result of looking up returned rows.
 pub(super) enum Lookup {
-    /// All are possible. The flags show which of the possible rows were returned.
+    /// All returned rows are possible. The flags show which of the possible rows were returned.
     All(Vec<bool>),
-    /// At least one returned row is not possible.
+    /// At least one returned row is not among the possible rows.
     Stranger,
-    /// The search was stopped.
+    /// The caller stopped the search.
     Stopped,
 }
 
@@ -85,7 +85,7 @@ impl Possible<'_> {
         Lookup::All(seen)
     }
 
-    /// Returns the values of static columns in any of the rows.
+    /// Returns the values that static columns have in any of the rows.
     fn shared(&self, returned: &[Cell]) -> Shared<'_> {
         let columns = returned.iter().filter_map(|cell| match cell {
             Cell::Static(index) => Some(*index),
@@ -104,7 +104,8 @@ impl Possible<'_> {
             (Cell::Row(index), Some(cell)) => {
                 self.values[index - self.keys].may_be(&made[index], cell)
             }
-            // The column was omitted because of its population, or it is an empty collection.
+            // The column was omitted because of the population, or its value is an empty
+            // collection.
             (Cell::Row(index), None) => {
                 self.sparse || self.values[index - self.keys].may_be_none(&made[index])
             }
@@ -124,7 +125,7 @@ impl Possible<'_> {
     }
 }
 
-/// Returns true if every row that a write makes in the partition is in `seen`, up to the `known`
+/// Returns true if `seen` contains every row that a write makes in the partition, up to `known`
 /// rows. `None` if the search was stopped.
 pub(super) fn all_written(
     walk: &mut Walk,
@@ -158,7 +159,7 @@ pub(super) fn all_written(
     Some(true)
 }
 
-/// Returns true if a list consists of the elements of `made`, once or repeated.
+/// Returns true if a list consists of the elements of `made`, once or several times.
 fn is_repeated(made: &[u8], list: &[u8]) -> bool {
     let (Some((_, made)), Some((count, list))) =
         (made.split_first_chunk::<4>(), list.split_first_chunk::<4>())

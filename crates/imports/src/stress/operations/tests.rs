@@ -1,4 +1,4 @@
-//! Tests the verdicts on reads, according to the possible rows of a partition.
+//! Tests the verdicts on reads, which depend on the possible rows of a partition.
 
 use crate::import::ImportStep;
 use crate::stress::import;
@@ -30,7 +30,8 @@ fn step_of(profile: &str, line: &str) -> ImportStep {
 /// The cells of a row as `SELECT *` returns them.
 type Row = Vec<Vec<u8>>;
 
-/// Begins operations from `n` on up to the next one of a kind, and returns its number.
+/// Begins operations from `n` on, up to the next operation of a kind. Returns the number of that
+/// operation.
 fn next(step: &ImportStep, generator: &mut Generator, kind: &str, n: u64) -> u64 {
     let kinds = step.program.kinds();
     let found = (n..n + 1000).find(|n| {
@@ -40,8 +41,8 @@ fn next(step: &ImportStep, generator: &mut Generator, kind: &str, n: u64) -> u64
     found.expect("the mix has the kind")
 }
 
-/// Returns the rows of the last insert. It binds g, l, s, v, k, c. They are returned as k, c, g, s,
-/// l, v.
+/// Returns the rows of the last insert. The insert binds the columns in the order g, l, s, v, k, c.
+/// The rows have the order k, c, g, s, l, v.
 fn written(generator: &mut Generator) -> Vec<Row> {
     let entries = 0..generator.entries();
     let rows = entries.map(|entry| {
@@ -84,8 +85,8 @@ fn judged_until(
     generator.check_until(operation, &rows, stop)
 }
 
-/// Judging a partition of 20,000 rows used to compare each returned row with all of them. This took
-/// seconds for each read, and Ctrl-C waited for all running reads.
+/// The check of a partition of 20,000 rows used to compare each returned row with all rows. This
+/// took seconds for each read, and Ctrl-C waited for all running reads.
 #[test]
 fn a_large_partition_is_checked_row_by_row_until_cancelled() {
     let profile = PROFILE.replace("fixed(3)", "fixed(20000)");
@@ -103,8 +104,8 @@ fn a_large_partition_is_checked_row_by_row_until_cancelled() {
     };
     let judged = judged_until(&mut generator, &step, n, &made, &never);
     assert_eq!(judged, Check::Right);
-    // This occurs once in a few hundred rows. Comparing all rows with all others would check a
-    // thousand times as often.
+    // The check asks once in a few hundred rows whether it should stop. A comparison of all rows
+    // with all others would ask a thousand times as often.
     assert!((50..1000).contains(&asked.get()), "{} times", asked.get());
     let mut strange = made.clone();
     strange[19_000][5][0] ^= 1;
@@ -112,7 +113,7 @@ fn a_large_partition_is_checked_row_by_row_until_cancelled() {
         judged_until(&mut generator, &step, n, &strange, &never),
         Check::Wrong
     );
-    // At any time of the stop, the check ends soon, without a result.
+    // Whenever the stop comes, the check ends soon afterwards, without a result.
     for at in [1, 40, 100] {
         asked.set(0);
         let stop = || {

@@ -1,7 +1,7 @@
 //! Parses `-mode`, `-node`, `-port`, `-transport`, `-credentials-file`, `-jmx`: the nodes to
 //! contact, and the login.
 //!
-//! Secrets exist only as a [`Secret`], and appear in no message.
+//! A secret exists only as a [`Secret`], so it appears in no message.
 
 use cql::Compression;
 use yaml::{Diagnostics, Place};
@@ -13,39 +13,40 @@ use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, new};
 use crate::tls_files;
 
-/// Nodes to contact, and the login.
+/// The nodes to contact, and the login.
 #[derive(Clone, Debug)]
 pub struct Connect {
     /// Form in which statements are sent.
     pub style: Style,
-    /// User name.
+    /// User name for the login.
     pub user: Option<String>,
     /// The password, which is never shown.
     pub password: Option<Secret>,
-    /// Compression of frames.
+    /// Compression of CQL frames.
     pub compression: Option<Compression>,
-    /// Connections to each node, if stated.
+    /// Number of connections to each node, if stated.
     pub connections_per_node: Option<u32>,
-    /// Nodes, `host` or `host:port`; if empty, this machine.
+    /// The nodes, each as `host` or `host:port`. If empty, this machine.
     pub nodes: Vec<String>,
     /// File that names the nodes, one per line.
     pub nodes_file: Option<(String, Place)>,
-    /// Data centre of the nodes that the client contacts. It contacts no others.
+    /// Data centre of the nodes that the client contacts. The client contacts no nodes of other
+    /// data centres.
     pub datacenter: Option<String>,
     /// CQL port, if stated.
     pub port: Option<u16>,
     /// True if connections are encrypted.
     pub tls: bool,
-    /// Properties file with names and passwords.
+    /// Properties file with user names and passwords.
     pub credentials_file: Option<(String, Place)>,
 }
 
 /// Form in which statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Prepared once.
+    /// Each statement is prepared once.
     Prepared,
-    /// As text each time.
+    /// Each statement is sent as text.
     Unprepared,
 }
 
@@ -162,13 +163,13 @@ pub(crate) const JMX: [KnownParam; 2] = [
     new("password=", ANY, "", "Without effect"),
 ];
 
-/// `-credentials-file` takes only a path.
+/// `-credentials-file` has no named parameters, only a path.
 pub(crate) const CREDENTIALS: [KnownParam; 0] = [];
 
 pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Connect {
     let mode = params_or_none("-mode", groups, &MODE, d);
     let (nodes, nodes_file, datacenter) = nodes(groups, notes, d);
-    // The tool has one process for all connections; here they are divided among the workers.
+    // In the tool, one process has all connections. Here, they are divided among the workers.
     let connections = |text: &str| argument_values::number(text, (1, 1024)).map(|n| n as u32);
     Connect {
         style: style(&mode, notes, d),

@@ -10,7 +10,7 @@ use crate::stress::argument_values;
 use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, new};
 
-/// Output options.
+/// Output during the run and after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Verbosity of the output.
@@ -19,26 +19,26 @@ pub struct Output {
     pub no_summary: bool,
     /// True if the output does not list settings at the start.
     pub no_settings: bool,
-    /// Additional file for the text.
+    /// File to which the text is also written.
     pub file: Option<String>,
-    /// File for histograms.
+    /// File to which histograms are written.
     pub hdr_file: Option<String>,
-    /// Time between two lines.
+    /// Time between two lines of output.
     pub interval: Duration,
-    /// Time between two headers, if the header is repeated.
+    /// Time between two headers. `None` if the header is not repeated.
     pub header_every: Option<Duration>,
-    /// Number of parts of every token range.
+    /// Number of parts into which every token range is split.
     pub token_range_split: u32,
-    /// True if token ranges start again after the last one.
+    /// True if the first token range follows again after the last one.
     pub token_range_wrap: bool,
 }
 
 /// Verbosity of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
-    /// Almost nothing.
+    /// Almost nothing is written.
     Minimal,
-    /// The default.
+    /// The tool's default amount is written.
     Normal,
     /// Everything is written.
     Verbose,
@@ -96,7 +96,7 @@ pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
     ),
 ];
 
-/// Parameters without effect here, and their replacement.
+/// Parameters without effect in cassay: the form, a reason, and the replacement.
 type Silent = (&'static str, &'static str, &'static str);
 
 const LINES: &str =
@@ -130,7 +130,7 @@ const TOKEN_RANGE_SILENT: [Silent; 2] = [
     ("-tokenrange", "split-factor=", RANGES),
 ];
 
-/// Records notes for the given parameters.
+/// Records notes on those given parameters that have no effect in cassay.
 fn silent(params: &Params, all: &[Silent], notes: &mut Vec<String>) {
     for (option, form, instead) in all.iter().filter(|(_, form, _)| params.has(form)) {
         notes.push(format!("`{option} {form}` has no effect: {instead}."));
@@ -142,8 +142,8 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
     let reporting = params_or_none("-reporting", groups, &REPORTING, d);
     let ranges = params_or_none("-tokenrange", groups, &TOKEN_RANGE, d);
     if let Some((option, words)) = groups.take("-graph") {
-        // A title of several words becomes several words here: the tool joins and splits all of
-        // them.
+        // A title of several words arrives as several words, because the tool joins and splits all
+        // words.
         let graph = Params::read("-graph", option.place(), words, &GRAPH, true, d);
         if !graph.has("file=") {
             let hint = Some("write for example -graph file=run.html".to_owned());

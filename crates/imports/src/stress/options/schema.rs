@@ -6,22 +6,22 @@ use super::{Columns, params};
 use crate::stress::command::{Groups, Verb};
 use crate::stress::params::{KnownParam, Pair, new};
 
-/// The predefined keyspace and tables.
+/// The predefined keyspace and the options of its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaOptions {
     /// Name of the keyspace.
     pub keyspace: String,
-    /// Replication strategy.
+    /// Class of the replication strategy.
     pub replication: String,
     /// True if the command line states the replication.
     pub is_replication_stated: bool,
-    /// Options of the strategy, in the order of their names.
+    /// Options of the replication strategy, sorted by name.
     pub replication_options: Vec<(String, String)>,
-    /// Compaction strategy. If absent, the database chooses it.
+    /// Compaction strategy. If absent, the database chooses one.
     pub compaction: Option<String>,
-    /// Options of the compaction, in the order of their names.
+    /// Options of the compaction, sorted by name.
     pub compaction_options: Vec<(String, String)>,
-    /// Compression class; if absent, tables are not compressed.
+    /// Compression class. If absent, the tables are not compressed.
     pub compression: Option<String>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
         let (strategy, options) = strategy(pairs, d);
         schema.is_replication_stated = true;
         schema.replication = strategy.unwrap_or_else(|| SIMPLE_STRATEGY.to_owned());
-        // As in the tool, `factor` is 1 unless there is another option instead.
+        // As in the tool, `factor` is 1 unless another option replaces it.
         let factor = ("replication_factor".to_owned(), "1".to_owned());
         let simple = schema.replication.ends_with("SimpleStrategy");
         let missing = options.iter().all(|(name, _)| name != "replication_factor");
@@ -94,7 +94,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
     schema
 }
 
-/// Returns the strategy, and the other options by name.
+/// Returns the class of the strategy, and the other options by name.
 fn strategy(pairs: Vec<Pair>, d: &mut Diagnostics) -> (Option<String>, Vec<(String, String)>) {
     let mut strategy = None;
     let mut options = Vec::new();
@@ -112,7 +112,8 @@ fn strategy(pairs: Vec<Pair>, d: &mut Diagnostics) -> (Option<String>, Vec<(Stri
     (strategy, options)
 }
 
-/// Returns a text that can be put in quotes in CQL.
+/// Returns a text, if it can be put in quotes in CQL. Otherwise returns a description of the
+/// mistake.
 fn unquoted(text: &str) -> Result<String, String> {
     if text.contains(['\'', '"', ';']) {
         Err(format!("`{text}` contains a quote or a semicolon"))
@@ -123,7 +124,7 @@ fn unquoted(text: &str) -> Result<String, String> {
 
 fn identifier(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    // Cassandra's limit for the length of a keyspace's name.
+    // Cassandra limits the name of a keyspace to 48 characters.
     if !text.is_empty() && text.len() <= 48 && text.chars().all(plain) {
         Ok(text.to_owned())
     } else {
@@ -143,12 +144,13 @@ impl SchemaOptions {
         )
     }
 
-    /// Returns `CREATE TABLE IF NOT EXISTS …` of a predefined table, whose columns have one type.
+    /// Returns `CREATE TABLE IF NOT EXISTS …` for a predefined table, whose columns all have the
+    /// same type.
     pub(crate) fn create_table(&self, table: &str, columns: &Columns, cql_type: &str) -> String {
         let columns: Vec<String> =
             columns.names.iter().map(|name| format!("\"{name}\" {cql_type}")).collect();
-        // An empty map meant no compression until Cassandra 3.0. Since then it means the default,
-        // so the tool's statement with `{}` no longer matches its help.
+        // Until Cassandra 3.0, an empty map meant no compression. Since then it means the default.
+        // So the tool's statement with `{}` no longer does what the tool's help states.
         let compression = match &self.compression {
             Some(class) => map(class, &[]),
             None => "{'enabled': 'false'}".to_owned(),

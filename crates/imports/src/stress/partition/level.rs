@@ -1,38 +1,40 @@
-//! The clustering values of a level that are yet to be visited. They are generated when they are
+//! The clustering values of a level that were not visited yet. They are generated when they are
 //! reached.
 //!
 //! Usually every value is generated in turn, so a repeated value creates no second row. If a visit
-//! skips nearly all values of a wide level, this would be nearly all of the work. Then the
-//! generator itself skips them, so choosing one row of a partition of any width generates one row.
-//! A value that is drawn twice counts twice in that case. Reads do not notice this. A write does it
-//! only if duplicates are improbable, or if the level is too wide to walk.
+//! skips nearly all values of a wide level, generating them would be nearly all of the work. In
+//! this case the generator itself skips them, so selecting one row of a partition of any width
+//! generates one row. A value that is drawn twice then counts twice. Reads do not notice this. A
+//! write does it only if duplicates are improbable, or if the level is too wide to walk.
 
 use std::collections::{HashSet, VecDeque};
 
 use crate::stress::column::Column;
 use workload::random::Draws;
 
-/// Maximum number of values that are compared one by one. A set finds more values. Otherwise, a
-/// partition of a million rows would take a million million comparisons.
+/// Maximum number of values that are compared one by one. If there are more values, a set is used
+/// to find a value. Otherwise, a partition of a million rows would take a million million
+/// comparisons.
 const LOOKED_THROUGH: i64 = 32;
-/// Maximum width of a level that is always walked. The walk takes less than 50 µs, and keeps the
-/// same visits as in the first version.
+/// Maximum width of a level that is always walked. The walk takes less than 50 µs. So the visits
+/// are the same as in the first version.
 const WALKED_MAX: i64 = 256;
-/// Minimum width of a level that is never walked for a few of its values: a walk would take more
-/// than 0.2 s.
+/// Width above which a level is never walked for a few of its values, because a walk would take
+/// more than 0.2 s.
 const WALKED_FOR_FEW_MAX: i64 = 1_000_000;
-/// Probability of a value below which most of the level is skipped.
+/// If the probability of a value is below this number, most of the level is skipped.
 const SPARSE: f64 = 1.0 / 16.0;
-/// Number of consecutive repeated draws after which there are no other values.
+/// Number of consecutive repeated draws after which the level counts as having no other values.
 const REPEATED_MAX: u32 = 1_000_000;
 
 /// A clustering value: its bytes, and its number in a fold.
 type Clustering = (Vec<u8>, Option<i64>);
 
-/// Rest of a level.
+/// The rest of a level.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LevelRest {
-    /// The current value comes first. The next one follows, unless the level is sparse.
+    /// Generated values, beginning with the current one. The next value follows, unless the level
+    /// is sparse.
     values: VecDeque<Clustering>,
     /// Number of draws that are left.
     left: i64,
@@ -40,25 +42,25 @@ pub(super) struct LevelRest {
     sparse: Option<Sparse>,
 }
 
-/// State of a level of which most values are skipped.
+/// State of a level whose values are mostly skipped.
 #[derive(Clone, Copy, Debug)]
 struct Sparse {
     /// Probability that a value is selected.
     chance: f64,
-    /// Number of values to skip before the next selected one, once it was drawn.
+    /// Number of values to skip before the next selected one. `None` until it was drawn.
     passed: Option<i64>,
 }
 
 impl LevelRest {
-    /// Returns true if the generator should skip through a level of `count` draws when each value
-    /// is selected with probability `chance`.
+    /// Returns true if the generator should skip through a level of `count` draws. Each value is
+    /// selected with probability `chance`.
     pub(super) fn is_sparse(column: &Column, count: i64, chance: f64, is_read: bool) -> bool {
         let wide = count > WALKED_MAX && chance < SPARSE;
         let (draws, distinct) = (count as f64, column.distinct());
         wide && (is_read || count > WALKED_FOR_FEW_MAX || draws * draws <= distinct)
     }
 
-    /// Begins the level with `count` draws of a seeded column. With a probability, the level is
+    /// Begins the level with `count` draws of a seeded column. If `chance` is present, the level is
     /// sparse.
     pub(super) fn fill(&mut self, column: &mut Column, count: i64, chance: Option<f64>) {
         self.values.clear();
@@ -79,7 +81,7 @@ impl LevelRest {
         self.top_up(column);
     }
 
-    /// Returns the current value; `None` if the level is exhausted.
+    /// Returns the current value. `None` if the level is exhausted.
     pub(super) fn front(&self) -> Option<&Clustering> {
         self.values.front()
     }
@@ -88,7 +90,7 @@ impl LevelRest {
         self.values.is_empty()
     }
 
-    /// Returns true if no value follows the current one.
+    /// Returns true if no value follows the current value.
     pub(super) fn is_last(&self) -> bool {
         match self.sparse {
             Some(_) => self.left == 0,
@@ -116,19 +118,19 @@ impl LevelRest {
         }
     }
 
-    /// Returns the number of values to skip before a selected one, including the current one and at
-    /// most up to the last one. `None` if each value has its own decision.
+    /// Returns the number of values to skip before a selected one. The current value counts, and
+    /// the skip ends at the last value. `None` if each value has its own decision.
     pub(super) fn passed(&mut self, draws: &mut Draws) -> Option<i64> {
         let sparse = self.sparse.as_mut()?;
         let passed = *sparse.passed.get_or_insert_with(|| {
             // The number of consecutive failures has a geometric distribution.
             (libm::log(draws.unit()) / libm::log1p(-sparse.chance)) as i64
         });
-        // The current value does not count as remaining.
+        // The current value is not among the remaining values.
         Some(passed.min(self.left.max(i64::from(passed > 0))))
     }
 
-    /// Selects the current value, so that the next number of skips is drawn again.
+    /// Selects the current value. The next number of skips is then drawn again.
     pub(super) fn take(&mut self) {
         if let Some(sparse) = &mut self.sparse {
             sparse.passed = None;
@@ -142,8 +144,8 @@ impl LevelRest {
         (value, column.folded())
     }
 
-    /// Generates the current value, and also the next one if it is needed to know that there is
-    /// one.
+    /// Generates the current value. Unless the level is sparse, also generates the next value, to
+    /// know whether one exists.
     fn top_up(&mut self, column: &mut Column) {
         let wanted = if self.sparse.is_some() { 1 } else { 2 };
         let mut repeated = 0;

@@ -1,4 +1,4 @@
-//! Tests rows against those of the tool itself.
+//! Tests rows against the rows of the tool itself.
 
 use super::*;
 use crate::stress::column::Spec;
@@ -7,7 +7,7 @@ use cql::value::CqlType;
 use data_encoding::HEXLOWER;
 use std::collections::HashSet;
 
-/// `# table seed n` and the rows of that partition in hexadecimal, as
+/// Lines of `# table seed n`, followed by the rows of that partition in hexadecimal, as
 /// org.apache.cassandra.stress.generate.PartitionIterator of 3.11.4 makes them with these columns.
 const ROWS: &str = include_str!("rows.txt");
 
@@ -65,7 +65,7 @@ fn all_types() -> Columns {
     )
 }
 
-/// Returns the rows of a visit, as the harness prints them.
+/// Returns the rows of a visit in the form in which the harness prints them.
 fn rows(columns: Columns, seed: i64, visit: Visit) -> Vec<String> {
     let mut walk = Walk::new(columns);
     walk.seek(seed);
@@ -189,8 +189,8 @@ fn levels(clusters: &[(&str, &str)]) -> Columns {
 }
 
 /// Returns the rows of many reads, and of many writes of about one row each. With several levels,
-/// the tool writes all rows below a value of the first level; then only the first of them is
-/// returned.
+/// the tool writes all rows below a value of the first level. In this case, only the first of these
+/// rows is returned.
 fn single_rows(columns: &Columns, chance: f64, seed: i64) -> Vec<Vec<Vec<u8>>> {
     let write = Visit::Write {
         chance,
@@ -211,8 +211,8 @@ fn single_rows(columns: &Columns, chance: f64, seed: i64) -> Vec<Vec<Vec<u8>>> {
     rows
 }
 
-/// Reading one row of a partition of 43,200 used to take 30 ms, since it generated all rows. These
-/// partitions would take days, and more memory than exists.
+/// Reading one row of a partition of 43,200 rows used to take 30 ms, because all rows were
+/// generated. The partitions of this test would take days, and more memory than exists.
 #[test]
 fn one_row_is_chosen_without_the_others_in_any_partition() {
     for clusters in [
@@ -297,7 +297,8 @@ fn a_value_drawn_twice_makes_no_second_row_in_any_partition() {
 
 #[test]
 fn a_date_counts_its_days_from_the_middle_of_the_range() {
-    // LocalDates of 3.11.4 gives the days; its driver's codec for dates encodes them in this way.
+    // LocalDates of 3.11.4 generates the days, and the driver's codec for dates encodes them in
+    // this way.
     for (days, expected) in [
         ("fixed(0)", "80000000"),
         ("fixed(5)", "80000005"),
@@ -334,10 +335,10 @@ fn by_bytes(set: &str) -> String {
     format!("{count}{}", elements.concat())
 }
 
-/// A line for a column.
+/// Parses the line of a column.
 fn drawn_column(line: &str) -> (&str, Column) {
     let words: Vec<&str> = line.split(' ').collect();
-    // Days of a date are a number for the iterator. Its driver's codec adds the offset when it
+    // To the iterator, the days of a date are a number. The driver's codec adds the offset when it
     // sends them.
     let typ = words[2].replace("date", "int");
     let cql = format!("CREATE TABLE t (key int PRIMARY KEY, {} {typ})", words[1]);

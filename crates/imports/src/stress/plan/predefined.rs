@@ -13,7 +13,7 @@ use workload::Statement;
 struct PredefinedTable<'a> {
     keyspace: &'a str,
     name: &'a str,
-    /// Position among the tables of the run.
+    /// Index of the table among the tables of the run.
     index: usize,
 }
 

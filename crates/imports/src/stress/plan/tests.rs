@@ -1,4 +1,4 @@
-//! Tests imported command lines against the tool's own rules.
+//! Tests imported command lines against the rules of the tool.
 
 use super::*;
 use core::time::Duration;
@@ -56,7 +56,7 @@ fn a_warm_up_is_a_quarter_of_the_run_and_at_most_50000_a_kind() {
 fn the_pace_is_the_written_rate_without_rounding_to_nanoseconds() {
     for (pace, hides_wait) in [("fixed", false), ("throttle", true)] {
         let offer = Offer::Rate {
-            // A period of 3333 ns would give 300 030/s.
+            // With a period of whole nanoseconds, 3333 ns, the rate would be 300 030/s.
             per_second: 300_000.0,
             threads: 9,
             hides_wait,
@@ -168,8 +168,8 @@ fn a_read_without_a_seed_counts_as_one_partition_and_runs_end() {
     ] {
         assert_eq!(limit(&line), StepLimit::Operations(operations), "{line}");
     }
-    // Operations use several partitions, so there are fewer operations than n, and the last one
-    // uses only the rest.
+    // An operation accesses several partitions, so there are fewer operations than n. The last
+    // operation accesses only the remaining partitions.
     let step = step("user profile=w.yaml ops(insert=1,all=1,get=1) n=100");
     let StepLimit::Operations(count) = step.limit else {
         panic!("{:?}", step.limit);
@@ -180,7 +180,7 @@ fn a_read_without_a_seed_counts_as_one_partition_and_runs_end() {
     for n in 0..count {
         let operation = generator.begin(n);
         let is_write = step.program.kinds()[usize::from(operation.kind)].is_write;
-        // There are eight rows in each partition.
+        // Each partition has eight rows.
         partitions += if is_write {
             generator.entries() as u64 / 8
         } else {

@@ -12,9 +12,10 @@ use workload::schema::is_conditional;
 use workload::{BatchKind, Statement};
 use yaml::did_you_mean;
 
-/// Number of ranges of the ring for reads by token, so that each range has a few pages.
+/// Number of parts into which reads by token divide the ring. With this number, each range has a
+/// few pages.
 const TOKEN_RANGES: u64 = 1024;
-/// Maximum number of operations of a batch in the protocol.
+/// Maximum number of operations in a batch of the protocol.
 const BATCH_MAX: f64 = 65_535.0;
 
 impl Planner<'_> {
@@ -79,7 +80,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Handles queries that write: they leave rows that no insert would leave, in this run or an
+    /// Handles queries that write. They leave rows that no insert would leave, in this run or an
     /// earlier one. So a read of their table cannot be compared with the rows of the seeds, and
     /// need not find a row.
     fn disable_checks_of_written_tables(&mut self, profiles: &[Profile]) {
@@ -147,7 +148,7 @@ impl Planner<'_> {
                 && written.contains(&of(op.table))
             {
                 let name = &self.kinds[usize::from(op.kind)].name;
-                // `validate` itself states that its rows exist.
+                // The operation `validate` itself states that its rows exist.
                 if !name.to_lowercase().ends_with("validate") {
                     *must_find = false;
                     names.push(name.clone());
@@ -163,7 +164,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Records mistakes in queries that this run does not use.
+    /// Records notes on mistakes in queries that this run does not use.
     fn note_mistakes_of_unused_queries(&mut self, profiles: &[Profile], ops: &[Weight]) {
         let used = |name: &str| {
             ops.iter().any(|weight| {
@@ -183,9 +184,10 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds an operation: `insert`, `query` or `spec.query`.
+    /// Adds an operation of the mix: `insert`, `query` or `spec.query`.
     fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
-        // A profile without a name has the name `keyspace.table`, so the last point separates.
+        // A profile without a name is called `keyspace.table`, so the last point separates the
+        // profile from the query.
         let (spec, name) = match weight.name.rsplit_once('.') {
             Some((spec, name)) => (Some(spec), name.to_lowercase()),
             None => (None, weight.name.to_lowercase()),
@@ -353,7 +355,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns true if an insert writes all rows that a visit can.
+    /// Returns true if an insert writes all rows that a visit can select.
     fn writes_all(&self, profile: &Profile) -> bool {
         let insert = &self.run.options.insert;
         insert.visits.text.eq_ignore_ascii_case("fixed(1)")
@@ -362,7 +364,7 @@ impl Planner<'_> {
             && profile.columns.unseeded_counts().next().is_none()
     }
 
-    /// Returns true if an insert gives every column of a row a value.
+    /// Returns true if an insert sets a value in every column of a row.
     fn fills_all(&self, profile: &Profile) -> bool {
         let population = self.run.options.insert.row_population.as_ref();
         is_one(population, profile.inserts.population)
@@ -406,7 +408,7 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the path of a profile, which may be written as `file:///path`.
+/// Returns the path of a profile. It may be written as `file:///path`.
 fn path_of(name: &str) -> String {
     let Some(rest) = name.strip_prefix("file:") else {
         return name.to_owned();
@@ -418,7 +420,8 @@ fn path_of(name: &str) -> String {
     }
 }
 
-/// Returns true if the share from the command line, or else from the profile, is always 1.
+/// Returns true if a share is always 1. The share comes from the command line, or else from the
+/// profile.
 fn is_one(spelled: Option<&WrittenDistribution>, own: Option<Ratio>) -> bool {
     let written = spelled.and_then(|spelled| Ratio::parse(&spelled.text).ok());
     written.or(own).is_none_or(|ratio| ratio.is_one())

@@ -9,7 +9,7 @@ use crate::stress::operations::Cell;
 use workload::schema::{self, Marker, Table};
 use yaml::{Diagnostic, Entry, Node};
 
-/// Queries, and those that cannot be parsed.
+/// Queries, and the queries that cannot be parsed.
 type Queries = (Vec<Query>, Vec<(String, Vec<Diagnostic>)>);
 
 impl Reader<'_, '_> {
@@ -29,8 +29,8 @@ impl Reader<'_, '_> {
         (queries, unreadable)
     }
 
-    /// Returns the names of queries that may write to the profile's table: all except SELECTs and
-    /// those that name another table.
+    /// Returns the names of queries that may write to the profile's table. These are all queries
+    /// except SELECTs and queries that name another table.
     pub(super) fn writing(&self, keyspace: &str, table: &Table) -> Vec<String> {
         let entries = self.root.find("queries").and_then(Node::entries).unwrap_or_default();
         let may_write = |entry: &&Entry| {
@@ -152,8 +152,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Returns true if a statement is about `table` of `keyspace`: a view has other columns in another
-/// order, and another table has other rows.
+/// Returns true if a statement is about `table` of `keyspace`. Other tables are excluded, because a
+/// view has other columns in another order, and another table has other rows.
 fn is_of(text: &str, keyspace: &str, table: &Table) -> bool {
     let tokens = schema::tokens(text).unwrap_or_default();
     schema::named_table(&tokens).is_none_or(|(owner, own)| {

@@ -1,4 +1,4 @@
-//! Derives the cells that statements on a profile's table bind and return.
+//! Derives which cells the statements on a profile's table bind and return.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::stress::partition::Columns;
 use cql::value::CqlType;
 use workload::schema::Table;
 
-/// Quotes a name.
+/// Quotes a name for CQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -47,7 +47,7 @@ pub(super) fn cell_of(table: &Table, name: &str) -> Option<Cell> {
     place(&others(table)).map(|other| Cell::Row(table.clustering.len() + other))
 }
 
-/// Returns true if an insert adds to a column's existing value.
+/// Returns true if an insert adds to the existing value of a column.
 fn adds(column: &workload::schema::Column) -> bool {
     match column.typ {
         CqlType::Counter => true,
@@ -56,7 +56,8 @@ fn adds(column: &workload::schema::Column) -> bool {
     }
 }
 
-/// Returns the possible content of a returned cell of a column whose value is that of `cell`.
+/// Returns the cell that describes the returned content of a column. `cell` describes the value
+/// that is written to the column.
 fn as_returned(table: &Table, column: usize, cell: Cell) -> Cell {
     let column = &table.columns[column];
     match cell {
@@ -85,7 +86,7 @@ pub(super) fn all_cells(table: &Table) -> Vec<Cell> {
     keys.chain(clustering).chain(place(true)).chain(place(false)).collect()
 }
 
-/// Returns the number of conditions in a statement: a condition without a marker may exclude all
+/// Returns the number of conditions in a statement. A condition without a marker may exclude all
 /// rows of a partition.
 pub(super) fn relations(text: &str) -> usize {
     let words = text.split_whitespace().map(str::to_lowercase);
@@ -93,7 +94,7 @@ pub(super) fn relations(text: &str) -> usize {
     1 + conditions.filter(|word| word == "and").count()
 }
 
-/// Returns the cells that a SELECT returns, if it names only columns.
+/// Returns the cells that a SELECT returns. `None` unless the SELECT names only columns.
 pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lower = text.to_lowercase();
@@ -111,7 +112,7 @@ pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
         .collect()
 }
 
-/// Returns the statement that writes a row, in cassandra-stress's form.
+/// Returns the statement that writes a row, in the form that cassandra-stress uses.
 pub(super) fn insert(keyspace: &str, table: &Table) -> (String, Vec<Cell>, usize) {
     let name = format!("{}.{}", quoted(keyspace), quoted(&table.name));
     let keys = [&table.partition_key[..], &table.clustering].concat();

@@ -28,7 +28,7 @@ pub(super) const ADDRESSES: &[Field] = &[
     ),
 ];
 
-/// Rows for one machine, or for all machines at once.
+/// Makes the rows for one machine, or for all machines at once.
 macro_rules! rows {
     ($at:literal, |$d:ident| $host:expr) => {
         [

@@ -57,7 +57,7 @@ pub(super) const FIELDS: &[Field] = &[
     ),
 ];
 
-/// Returns a major version of Java, or the home folder of a Java.
+/// Parses a major version of Java, or the home folder of a Java.
 fn java(text: &str) -> JavaChoice {
     match text.parse() {
         Ok(major) => JavaChoice::Major(major),

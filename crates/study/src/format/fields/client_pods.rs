@@ -3,7 +3,7 @@
 use super::row::{optional, required, with};
 use crate::format::field::{Field, Type};
 
-/// Maximum number of pods of one Job. For each of them, a `kubectl` process of about 50 MB runs.
+/// Maximum number of pods of one Job. For each pod, cassay runs a `kubectl` process of about 50 MB.
 const CLIENTS_MAX: u64 = 1000;
 
 pub(super) const FIELDS: &[Field] = &[

@@ -8,7 +8,7 @@ use target_spec::fault::Rollback;
 
 const MS: u64 = S / 1000;
 
-/// Roles of nodes.
+/// Roles of nodes that a fault can target.
 const ROLES: Type = choice!(|d| d.fault().on;
     "any" => FaultWhere::Any,
     "seed" => FaultWhere::Seed,

@@ -1,10 +1,11 @@
-//! The rows for `guard`, which are limits that end the load to protect a cluster with other users.
+//! The rows for `guard`, whose limits end the load to protect a cluster with other users.
 
 use super::row::{S, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::GuardedClusters;
 
-/// Maximum length of a rise, ns. A rise of an hour would need its own study.
+/// Maximum time in which the load rises, in ns. A longer rise than an hour would need a study for
+/// itself.
 const RISE_MAX: u64 = 3600 * S;
 
 /// The rows for the guard.

@@ -1,4 +1,4 @@
-//! The rows for the machines that local hosts run on.
+//! The rows for the machines on which local hosts run.
 
 use super::row::{optional, required, with};
 use crate::format::LOCAL_NODES_MAX;

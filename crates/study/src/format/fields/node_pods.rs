@@ -1,4 +1,4 @@
-//! The rows for the pods that local hosts run in.
+//! The rows for the pods in which local hosts run.
 
 use super::row::{optional, required, with};
 use crate::format::field::{Field, Type};

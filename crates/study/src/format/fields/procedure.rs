@@ -8,7 +8,7 @@ use crate::settings::draft::{Draft, Range};
 use analysis::procedure::{Percentile, Point, Until};
 use topology::Units;
 
-/// Permitted range of latencies, ms: up to an hour.
+/// Permitted range of latencies, in ms. The maximum is an hour.
 const MS_MIN: f64 = 0.001;
 const MS_MAX: f64 = 3_600_000.0;
 

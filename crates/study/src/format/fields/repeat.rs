@@ -74,7 +74,7 @@ pub(super) const FIELDS: &[Field] = &[
          each part of a trial, during and after a fault, with the same part of the trial without \
          faults. Uses an existing variant that differs only in its faults, or adds one.",
     ),
-    // The primary comparison.
+    // Rows for the primary comparison.
     with(
         "primary",
         SECTION,

@@ -14,7 +14,7 @@ pub(super) const FIELDS: &[Field] = &[
         SECTION,
         "System under test: exactly one of `local`, `attach` and `null`.",
     ),
-    // A local target.
+    // Rows for a local target.
     optional(
         "target.local",
         Type::Section(|d| d.kind = TargetKind::Local),
@@ -208,7 +208,7 @@ pub(super) const FIELDS: &[Field] = &[
          logs in as an ordinary user (`cassay_load`), so that guardrails apply. The port between \
          nodes remains open to all users of this machine.",
     ),
-    // An attached target.
+    // Rows for an attached target.
     optional(
         "target.attach",
         Type::Section(|d| d.kind = TargetKind::Attach),
@@ -387,7 +387,7 @@ pub(super) const FIELDS: &[Field] = &[
         "Data that the fault may destroy: data in the memory of the node's process, or data that \
          the node had not synced to disk.",
     ),
-    // The null target.
+    // Rows for the null target.
     optional(
         "target.null",
         Type::Section(|d| d.kind = TargetKind::Null),
@@ -485,7 +485,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.errors",
         Type::Map(&Type::Number(0.0, 1.0, |d, n| {
-            // The rules report an unknown name as a mistake.
+            // An unknown name has no code here. The rules report it as a mistake.
             let code = ErrorCode::parse_for_any_request(&d.key);
             d.null.errors.extend(code.map(|code| (code, n)));
         })),

@@ -1,4 +1,5 @@
-//! Tests of endurance runs (one load for hours): their own windows, and refusals.
+//! Tests of endurance runs (one load for hours): their own windows, and the studies that cassay
+//! refuses.
 
 use super::*;
 use analysis::procedure::Role;

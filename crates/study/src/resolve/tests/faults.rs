@@ -65,7 +65,7 @@ fn variants_may_differ_by_what_is_broken() {
     assert_eq!(counts.collect::<Vec<_>>(), [0, 1]);
 }
 
-/// All settings that a study may state, and the result.
+/// The study has all settings that a study may state for a fault.
 #[test]
 fn repetitions_and_random_choices_of_faults_follow_the_seed() {
     let text = broken(
@@ -151,7 +151,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
     );
 }
 
-/// Faults that could never occur at their place were once planned without a message.
+/// Faults that could never occur on their target were once planned without a message.
 #[test]
 fn a_fault_that_cannot_occur_on_its_hosts_is_a_mistake() {
     let text = broken(
@@ -178,7 +178,7 @@ fn a_fault_that_cannot_occur_on_its_hosts_is_a_mistake() {
     );
 }
 
-/// A volume is a file on the disk of one machine.
+/// A node cannot start on another machine, because a volume is a file on the disk of one machine.
 #[test]
 fn nodes_of_machines_are_not_started_on_others() {
     let text = broken(
@@ -259,7 +259,7 @@ fn fault_programs_of_an_owner_need_trust_first() {
         s.yaml:14:20: `faults.kind` is `node-pause`; it must be one of pull-cable, node-kill
     "#]],
     );
-    // The user's own setting needs no further trust.
+    // A setting on the user's own command line needs no further trust.
     let own = Overrides {
         set: ["inject", "see", "heal"]
             .map(|key| format!("target.attach.faults.pull-cable.{key}=[true]"))
@@ -290,7 +290,7 @@ fn the_hottest_partitions_replica_needs_a_hotter_partition() {
           hint: name a node, or skew the rows: `workload: {params: {distribution: zipf}}`
     "#]],
     );
-    // The node is still unknown, and may be that of the other fault.
+    // The node of the first fault is still unknown, and may be the node of the other fault.
     let other = uneven + "  - {at: 25s, kind: node-pause, where: {node: 3}, for: 10s}\n";
     mistakes(
         &other,
@@ -302,7 +302,7 @@ fn the_hottest_partitions_replica_needs_a_hotter_partition() {
     );
 }
 
-/// No other node has a copy of its data.
+/// cassay refuses these faults, because no other node has a copy of the data.
 #[test]
 fn a_node_that_is_alone_loses_no_data_and_leaves_no_ring() {
     for kind in ["data-lost", "node-decommission", "node-remove"] {
@@ -390,7 +390,7 @@ fn only_nodes_of_our_own_are_broken() {
         let expected = "s.yaml:8:3: `faults` need nodes to break, but this target has none";
         assert!(said.contains(expected), "{said}");
     }
-    // Reading a study without its nodes adds a note.
+    // On the null target, the study is read without its nodes, which adds a note.
     let overrides = Overrides {
         target: Some("null".to_owned()),
         ..Overrides::default()
@@ -452,8 +452,7 @@ fn machines_of_others_lose_packets() {
     );
 }
 
-/// A command line states the length of its measurement. Faults are active while its last step is
-/// measured.
+/// The command line states how long it measures. Faults are active while its last step is measured.
 #[test]
 fn words_of_other_tools_may_have_faults_beside_them() {
     let head = "study: s\nquestion: q\ntarget: {local: {nodes: 3}}\n";

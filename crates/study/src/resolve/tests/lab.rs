@@ -1,4 +1,4 @@
-//! Tests of reading the text of a study, and of each mistake with its message. This file contains
+//! Tests of reading the text of a study, and of each mistake with its message. This file tests
 //! hosts and table options.
 
 mod states;
@@ -11,7 +11,7 @@ use target_spec::{
     Collector, DiskSpec, HostSpec, HostsSpec, Isolation, JolokiaAccess, LinkSpec, SecretSource,
 };
 
-/// Returns a study with this target. `rest` are further sections.
+/// Returns a study with this target. `rest` contains further sections.
 fn text(target: &str, rest: &str) -> String {
     format!(
         "study: s\nquestion: q\ntarget: {{{target}}}\n\
@@ -312,7 +312,7 @@ fn options_of_tables_are_read_and_judged() {
             "`keyspace.options.comment` must be a word, a number or a mapping",
         ),
     ]);
-    // Another server may have other options.
+    // The server of an attached cluster may have other options.
     assert_eq!(
         messages(
             "attach: {contact_points: h}",
@@ -322,7 +322,7 @@ fn options_of_tables_are_read_and_judged() {
     );
 }
 
-/// They used to be refused only shortly before the nodes started.
+/// These keys used to be refused only shortly before the nodes started.
 #[test]
 fn cassandra_yaml_keys_that_cassay_sets_are_refused_in_the_plan() {
     let cases = [
@@ -372,7 +372,7 @@ fn a_load_that_overfills_the_volumes_is_foreseen() {
     }
 }
 
-/// The plan used to show "about 1 rows", and the first round loaded one.
+/// The plan used to show "about 1 rows", and the first round loaded only one row.
 #[test]
 fn a_share_of_a_small_volume_is_more_than_a_row() {
     let target = "local: {hosts: 1, host: {volume: 1GiB}}";
@@ -407,7 +407,7 @@ fn a_window_between_two_intervals_is_refused() {
     ]);
 }
 
-/// It was one second in one document, and two in another.
+/// The auto warm-up was one second in one document, and two in another.
 #[test]
 fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
     let warmup = settings("null: {}", "").window.warmup;

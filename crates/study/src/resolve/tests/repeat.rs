@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// There are conflicting keys for the number of blocks, and a study without a question.
+/// Two keys for the number of blocks exclude each other, and the study has no question to answer.
 #[test]
 fn blocks_added_until_answered_are_refused_without_a_question() {
     let study = |rest: &str| {
@@ -25,7 +25,7 @@ fn blocks_added_until_answered_are_refused_without_a_question() {
         (found.repeat.blocks, found.repeat.first_look),
         (12, Some(4))
     );
-    // Older files keep their meaning.
+    // A file in the older form keeps its meaning.
     let found = with("blocks: 5").unwrap();
     assert_eq!((found.repeat.blocks, found.repeat.first_look), (5, None));
     for (repeat, expected) in [
@@ -65,7 +65,7 @@ fn blocks_added_until_answered_are_refused_without_a_question() {
         let said = study(&format!("{rest}{repeat}")).unwrap_err();
         assert!(said.contains(expected), "{rest}: {said}");
     }
-    // Searches are compared by their results.
+    // Searches are compared by the loads that they find.
     let search = "variants: {a: {}, b: {}}\nprocedure: {band: {threads: {from: 1, to: 4, step: 1}, \
                   p99_ms: [1, 2]}}\n";
     study(&format!("{search}repeat: {{until: answered}}\n")).unwrap();

@@ -1,5 +1,5 @@
-//! Tests of a study from a stranger: the permitted and forbidden actions, and the users who may
-//! permit more.
+//! Tests of a study from a stranger: the permitted and the forbidden actions, and the ways in which
+//! a user can permit more.
 
 use super::*;
 use std::path::PathBuf;
@@ -197,7 +197,7 @@ fn secrets_are_beside_the_study_or_named_on_the_command_line() {
         why.contains("pass --secret db=file:PATH or --secret db=env:NAME"),
         "{why}"
     );
-    // For a resumed run, only the record exists.
+    // A resumed run has only the record of the run, and not the folder of the study.
     let why = password("{file: secret.txt}", &given(|o| o.files = None)).expect_err("no folder");
     assert!(
         why.contains("the study's folder only from the record of the run"),
@@ -223,7 +223,7 @@ fn a_link_beside_the_study_leads_to_no_secret_elsewhere() {
     );
 }
 
-/// A study is stored with its runs, and shown. A password in the words of another tool would be
+/// A study is stored with its runs, and shown. So a password in the words of another tool would be
 /// shown too.
 #[test]
 fn a_password_in_the_words_of_an_import_is_refused() {

@@ -36,7 +36,7 @@ fn a_faulty_trial_has_a_fault_free_twin_in_each_block() {
     assert_eq!(without.settings, with.settings.without_faults());
     assert_eq!(study.without_faults(with).unwrap().name, without.name);
     assert!(study.without_faults(without).is_none());
-    // It is not a side of the comparison.
+    // The added variant is not a side of the comparison.
     assert_eq!(study.contenders(), 0);
     let plan = plan(&study).unwrap();
     let [a, b, c, d] = &plan.trials[..] else {
@@ -47,7 +47,7 @@ fn a_faulty_trial_has_a_fault_free_twin_in_each_block() {
         assert_eq!(shared(one), shared(other));
         assert_ne!(one.variant, other.variant);
     }
-    // They are in a counterbalanced order.
+    // The variants of the two blocks run in a counterbalanced order.
     assert_ne!(a.variant, c.variant);
 }
 
@@ -58,19 +58,19 @@ fn variants_that_differ_only_by_faults_share_a_faultless_one() {
     let shared = study(&format!("{FIXED}{ASKED}{sides}")).unwrap();
     assert_eq!(names(&shared), ["pause", "kill", "without-faults"]);
     assert_eq!(shared.contenders(), 1);
-    // A variant in the study can be used for this, and remains a side.
+    // A variant of the study can serve as the variant without faults, and remains a side.
     let own = format!("variants: {{none: {{}}, pause: {{{PAUSE}}}, kill: {{{kill}}}}}\n");
     let own = study(&format!("{FIXED}{ASKED}{own}")).unwrap();
     assert_eq!(names(&own), ["none", "pause", "kill"]);
     let pause = own.without_faults(&own.variants[1]).unwrap();
     assert_eq!((pause.name.as_str(), own.contenders()), ("none", 2));
-    // A side's requirement does not apply to the variant that it is compared with.
+    // A side's requirement does not apply to the variant without faults.
     let required =
         format!("variants: {{pause: {{{PAUSE}, require: {{p99_ms: 10}}}}, kill: {{{kill}}}}}\n");
     let required = study(&format!("{FIXED}{ASKED}{required}")).unwrap();
     assert_eq!(names(&required), ["pause", "kill", "without-faults"]);
     assert!(required.variants[2].tree.find("require").is_none());
-    // Sides with other differences have one such variant each.
+    // Sides that also differ in other settings have a separate variant without faults each.
     let levels = format!(
         "matrix: {{level: {{one: {{workload: {{consistency: ONE}}}}, \
          all: {{workload: {{consistency: ALL}}}}}}, kind: {{pause: {{{PAUSE}}}, \
@@ -117,7 +117,7 @@ fn without_a_pair_at_the_same_point_of_one_block_it_is_refused() {
     }
 }
 
-/// On a target that cannot have faults, no variant has a pair.
+/// No variant has a pair on a target that cannot have faults.
 #[test]
 fn the_null_target_has_no_faults_and_needs_none_without_them() {
     let overrides = Overrides {

@@ -25,7 +25,7 @@ fn points_come_from_lists_steps_and_factors() {
         assert_eq!(range(text), expected, "{text}");
     }
     assert_eq!(range("{from: 28, step: 28}").len(), LADDER_POINTS_MAX);
-    // Without an upper limit, it ends at the limit of the table, since no client has more
+    // A range without an upper limit ends at the limit of the table, since no client has more
     // operations in flight.
     let thousands = vec![1, 1_000, 1_000_000];
     assert_eq!(range("{from: 1, factor: 1000}, until: timeout"), thousands);
@@ -68,11 +68,12 @@ fn samples(typ: &Type) -> Vec<Tree> {
     }
 }
 
-/// A key whose row does nothing would be accepted, and silently have no effect.
+/// Without this test, a key whose row does nothing would be accepted and have no effect.
 #[test]
 fn every_key_but_those_of_sections_sets_something() {
     let mut before = Draft::default();
-    // The upper limit of `uniform` is set in addition to this.
+    // The distribution is already `uniform`, because a key for its upper limit only changes an
+    // existing `uniform`.
     before.null.latency = Latency::Uniform {
         from_ns: 1,
         to_ns: 1,

@@ -1,5 +1,5 @@
-//! Tests the check for acknowledged writes: all rows are read back, and changes made behind the
-//! tool's back are found.
+//! Tests the check for acknowledged writes. All rows are read back, and changes that others have
+//! made in the meantime are found.
 
 use super::{one_node, only_trial};
 use crate::program::Lab;
@@ -21,7 +21,7 @@ verify: {reads: none, sample: all}
 client: {timeout: 60s}
 ";
 
-/// A timestamp later than any that a node assigns, µs since 1970.
+/// A timestamp later than any that a node assigns, in µs since 1970.
 const LATER_US: u64 = 1 << 52;
 /// Time limit of one answer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,8 +35,8 @@ fn study(keyspace: &str, changes: &[(&str, &str)]) -> String {
     text
 }
 
-/// Returns the changes that make it a study of registers. Their transactions disturb each other on
-/// a busy machine, hence half of the rate.
+/// Returns the changes that turn the study into a study of registers. The rate is halved, because
+/// the transactions on registers disturb each other on a busy machine.
 fn registers() -> [(&'static str, &'static str); 2] {
     [
         (
@@ -51,7 +51,7 @@ fn session() -> Session {
     Session::open(one_node::address(), &Access::default(), PATIENCE).expect("a session")
 }
 
-/// Returns the value of a row of `kv` as hexadecimal digits; `None` without a row.
+/// Returns the hexadecimal digits of the value of a row of `kv`. `None` without a row.
 fn value(session: &mut Session, keyspace: &str, key: &str) -> Option<String> {
     let cql = format!("SELECT value FROM {keyspace}.kv WHERE key = '{key}'");
     let found = session.query(&cql).expect("it is answered");
@@ -101,7 +101,8 @@ fn acknowledged_writes_are_found_and_planted_losses_detected() {
     let sum: u64 = parts.map(count).iter().sum();
     assert_eq!(sum, count("rows"), "{back:#}");
 
-    // A deleted row, a row that gets back an older value of its own, and a row that reappears.
+    // The changes are a deleted row, a row that gets back one of its own older values, and a row
+    // that reappears.
     let lab = Lab::with(&study("planted", &[("delete: 3", "delete: 0")]));
     let mut run = lab.start(&arguments);
     run.wait_for("· measure:");
@@ -133,7 +134,7 @@ fn acknowledged_writes_are_found_and_planted_losses_detected() {
         reasons.contains("V14") && reasons.contains("must not be"),
         "{reasons}"
     );
-    // Regardless of other violated rules, the answer begins with the loss, and so does the advice.
+    // Even if other rules are violated too, the answer and the advice begin with the loss.
     let findings = said.json();
     let first = findings["answer"][0].as_str().unwrap_or_default();
     assert!(first.starts_with("Data was lost: of "), "{first}");
@@ -167,7 +168,7 @@ fn two_clients_share_one_account_and_one_register_history() {
     assert_eq!(back["promise"], "kept", "{back:#}");
     let acknowledged = back["writes_acknowledged"].as_u64().unwrap_or(0);
     assert!(acknowledged > 2000, "{back:#}");
-    // The server has counted them, and the loaded rows.
+    // The server has counted the operations and the loaded rows.
     let writes = trial["server"]["writes"].as_u64();
     assert_eq!(writes, Some(acknowledged + 20), "{trial:#}");
     assert_eq!(
@@ -227,7 +228,7 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
     let lines = std::fs::read_to_string(history).unwrap().lines().count();
     assert_eq!(lines as u64, operations);
 
-    // A register that is reset outside all transactions.
+    // The study has a register that is reset outside of all transactions.
     let lab = Lab::with(&study("planted_registers", &registers));
     let mut run = lab.start(&arguments);
     run.wait_for("· measure:");

@@ -27,8 +27,8 @@ variants:
   zstd: {keyspace: {compression: {class: ZstdCompressor}}}
 ";
 
-/// A kind of operation, the data, further lines of the study, and the option that would allow the
-/// refused operation.
+/// Cases: a kind of operation, the data, further lines of the study, and the option that would
+/// allow the refused operation.
 type Case = (
     &'static str,
     &'static str,
@@ -91,7 +91,7 @@ fn all(session: &mut Session) -> Vec<String> {
     all
 }
 
-/// Their keyspace and table, with rows.
+/// Creates a keyspace and a table with rows for another user.
 fn made_by_others(session: &mut Session) {
     let keyspace = "CREATE KEYSPACE theirs WITH replication = \
                     {'class': 'SimpleStrategy', 'replication_factor': 1}";
@@ -129,7 +129,8 @@ fn data_of_others_is_unchanged_unless_an_option_names_it() {
         }
         assert_eq!(all(&mut session), before, "{mix} {data} {more}");
     }
-    // If named, it is done. An empty table does not count as one with rows.
+    // The study may write, because the command line names the keyspace. An empty table does not
+    // count as a table with rows.
     let write = STUDY.replace("NODE", &node.to_string()).replace("MIX", "write");
     lab.write("study.yaml", &write.replace("DATA", "{present: 40}"));
     lab.cassay(&[

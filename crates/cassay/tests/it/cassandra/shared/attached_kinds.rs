@@ -1,5 +1,5 @@
 //! Tests five existing tables under all known kinds of studies. Changes that are not allowed do not
-//! happen: rows, their timestamps and the definitions remain the same.
+//! happen: the rows, their timestamps and the definitions remain the same.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said};
@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpStream};
 const KEYSPACE: &str = "CREATE KEYSPACE five WITH replication = {'class': 'SimpleStrategy', \
                         'replication_factor': 1}";
 
-/// Existing tables: of applications, and of the tools whose commands cassay accepts.
+/// Existing tables of applications, and of the tools whose commands cassay accepts.
 const TABLES: [&str; 5] = [
     "CREATE TABLE five.users (id bigint PRIMARY KEY, name text)",
     "CREATE TABLE five.events (id bigint, at bigint, what text, PRIMARY KEY (id, at))",
@@ -73,7 +73,7 @@ insert: {partitions: fixed(1), select: fixed(1)/1, batchtype: UNLOGGED}
 queries: {one: {cql: 'select * from users where id = ?', fields: samerow}}
 ";
 
-/// Keys of a study: workload, data, and others.
+/// Values of a study's keys, such as `workload` and `data`.
 type Study = (&'static str, &'static str, &'static str);
 
 const FILE: &str = "{file: w.yaml, mix: {MIX: 1}}";
@@ -165,7 +165,7 @@ const REFUSED: [Study; 27] = [
     ),
 ];
 
-/// Those that only read, and may.
+/// Studies that only read, which cassay must accept.
 const READING: [Study; 6] = [
     ("read", PRESENT, ""),
     ("page", PRESENT, ""),
@@ -280,7 +280,7 @@ fn made_by_others(session: &mut Session) {
     }
 }
 
-/// Opens a connection of another client, which lasts while the value lives.
+/// Opens a connection of another client. It stays open while the returned value lives.
 fn somebody(node: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(node).expect("a connection");
     let mut frame = vec![4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2];
@@ -347,7 +347,7 @@ fn five_tables_are_as_they_were_after_forty_kinds_of_study() {
         same(&format!("{study_of:?}"), &said);
         said.measured(&lab);
     }
-    // The connection is short, because it would also affect other tests that load the node.
+    // The connection is short, because it also affects other tests that load the node.
     let theirs = somebody(node);
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0);
     drop(theirs);

@@ -1,4 +1,4 @@
-//! Tests tables that cassay created on an attached cluster: the same study writes to them again,
+//! Tests tables that cassay created on an attached cluster. The same study writes to them again,
 //! other runs do not, and `cassay clean` drops them.
 
 use super::one_node;
@@ -18,7 +18,7 @@ window: {warmup: 0s, measure: 2s}
 verify: {reads: none, sample: 0}
 ";
 
-/// YCSB's properties for a table of its own.
+/// YCSB's properties for a separate table.
 const YCSB: &str = "recordcount=50\noperationcount=50\nfieldcount=1\nfieldlength=10\n\
                     workload=site.ycsb.workloads.CoreWorkload\n";
 
@@ -48,8 +48,8 @@ fn a_study_takes_its_own_tables_again_and_clean_drops_them() {
         format!("made_again.kv remains on {node}; to drop it: cassay clean --target {target}");
     lab.cassay(&run).measured(&lab).says(&[&left]);
     lab.cassay(&run).measured(&lab).says(&[&left, "comes from the run again/"]);
-    // In another results folder, the study's name shows that they belong to it. Another study's
-    // name does not.
+    // In another results folder, the study's name shows that the tables belong to it. The name of
+    // another study does not.
     let other = [&run[..], &["--out", "other"]].concat();
     lab.cassay(&other).says(&["comes from the run again/"]);
     lab.write(
@@ -60,7 +60,7 @@ fn a_study_takes_its_own_tables_again_and_clean_drops_them() {
     lab.cassay(&third)
         .ended_with(2)
         .says(&["--allow write=made_again.kv", "in this results"]);
-    // With another table in it, the keyspace stays.
+    // The keyspace stays, because it contains another table.
     let theirs = "CREATE TABLE made_again.theirs (id bigint PRIMARY KEY)";
     session.execute_schema(theirs).expect("their table");
     let clean = ["clean", "--target", &target];
@@ -95,7 +95,7 @@ fn a_comment_alone_is_no_leave_to_write() {
     said.says(&["--allow write=ycsb.usertable", "of another team in June"]);
     let found = session.query("SELECT y_id FROM ycsb.usertable").expect("an answer");
     assert!(found.rows.is_empty());
-    // Named, it is done.
+    // With the table named on the command line, the command writes to it.
     let named = [&load[..], &["--allow", "write=ycsb.usertable"]].concat();
     lab.cassay(&named).measured(&lab);
     let clean = lab.cassay(&["clean", "--target", &target, "--yes"]).ended_with(0);

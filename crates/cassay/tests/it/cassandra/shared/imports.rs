@@ -9,10 +9,10 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Partitions that each side writes.
+/// Number of partitions that each program writes.
 const PARTITIONS: u64 = 1000;
 
-/// Every type of column, and clustering on two levels.
+/// A profile with every type of column, and with clustering on two levels.
 const ALL_TYPES: &str = "\
 keyspace: kinds
 keyspace_definition: |
@@ -39,7 +39,7 @@ queries:
   one: {cql: 'select * from everything where k1 = ? and k2 = ? and c1 = ?', fields: samerow}
 ";
 
-/// Returns the same with the types that the line supports.
+/// Returns `ALL_TYPES` with the types that the tested line supports.
 fn all_types() -> String {
     ALL_TYPES.replace("vector<float, 3>", vector())
 }
@@ -125,12 +125,12 @@ fn one(mut trials: Vec<Value>) -> Value {
     trials.remove(0)
 }
 
-/// Tests the tool's example profiles: data written by one program is read by the other.
+/// Tests the tool's example profiles. Each program reads the data that the other has written.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn profiles_of_cassandra_stress_are_read_by_either() {
     let (lab, node) = (Lab::new(), one_node::address());
-    // They share a keyspace.
+    // These profiles share a keyspace, so they run in sequence.
     for name in ["example", "counter-example", "insanity-example"] {
         profile_both_ways(&lab, node, name);
     }
@@ -147,7 +147,7 @@ fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
     assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
     assert_rows_are_right(&read("ops(simple1=1)"), PARTITIONS);
 
-    // The reverse, in a truncated table.
+    // Tests the reverse in a truncated table.
     let insert = words(&profile, "ops(insert=1)", &["truncate=once"]);
     let allow = ["stress", "--allow", "truncate=stresscql,write=stresscql"];
     let wrote = one(trials(lab, node, &[&allow[..], &insert].concat()));
@@ -155,7 +155,7 @@ fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
     assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
     let read = counted(lab, node, &words(&profile, "ops(simple1=1)", &[]));
     assert_eq!(summary(&read, "Total errors"), 0, "{name}");
-    // The number of partitions that returned rows: all of them.
+    // The number of partitions that returned rows equals the number of all partitions.
     assert_eq!(summary(&read, "Total partitions"), PARTITIONS, "{name}");
 }
 
@@ -182,7 +182,7 @@ fn every_type_of_column_is_read_back() {
             assert_rows_are_right(&trial, PARTITIONS);
         }
     }
-    // Would an error be visible? Partitions beyond the written partitions have no rows.
+    // Checks that an error would be visible. Partitions beyond the written partitions have no rows.
     let beyond: Vec<&str> = words("profile=all-types.yaml", "ops(validate=1)", &[])
         .into_iter()
         .map(|word| {
@@ -201,7 +201,8 @@ fn every_type_of_column_is_read_back() {
     a_table_that_the_cluster_knows(lab, node);
 }
 
-/// Tests the same profile without its definitions, which the cluster has. The rows are the same.
+/// Tests the same profile without its definitions. The cluster has the definitions, so the rows are
+/// the same.
 fn a_table_that_the_cluster_knows(lab: &Lab, node: SocketAddr) {
     let all = all_types();
     let (before, rest) = all.split_once("type_definitions:").expect("types");
@@ -251,7 +252,7 @@ fn ycsb_s_workload_counts_and_reads_what_it_loads() {
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn easy_stress_reads_what_it_has_populated() {
     let (lab, node) = (&Lab::new(), one_node::address());
-    // A rate that a busy node can sustain, because a failed write would be missing.
+    // The rate is low enough for a busy node, because a failed write would be missing.
     let line = "easy run KeyValue -n 200 -t 2 --rate 200 -p 99 --pg sequence --populate 100 \
                 --drop --compaction lcs,160,10 --compression {'class':'LZ4Compressor'} --cl ONE";
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -261,7 +262,7 @@ fn easy_stress_reads_what_it_has_populated() {
     let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
     assert_eq!(names, ["populate", "run"]);
     assert_eq!(trials[0]["server"]["writes"], 200);
-    // Half of the run reads.
+    // Half of the operations of the run are reads.
     assert_rows_are_right(&trials[1], 150);
 }
 
@@ -341,15 +342,15 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
             &target,
         ];
         let said = lab.cassay(&check).ended_with(code);
-        // Whatever the result, nothing is left.
+        // Whatever the result is, the check leaves no keyspace.
         assert_eq!(keyspaces(node), before, "{said}");
         said
     };
     let prepared = &check("keyspace: shop", "keyspace: shop", 0).json()["prepared"];
     assert_eq!(prepared["scratch"], !is_there, "{prepared}");
-    // One of the seven has two parts.
+    // One of the seven operations has two parts, so there are eight statements.
     assert_eq!(prepared["statements"], 8, "{prepared}");
-    // Answers that only a server has: the place, and its own words.
+    // Answers that only a server can give: the place of the mistake, and the server's own words.
     let filtered = "  by_total: SELECT id FROM orders WHERE total = :total\n  empty_cart:";
     check("  empty_cart:", filtered, 2).says(&[
         "checked.yaml:75:13",
@@ -382,7 +383,7 @@ fn keyspaces(node: SocketAddr) -> Vec<String> {
         .expect("keyspaces")
         .rows;
     let mut names: Vec<String> = rows.iter().flatten().map(ToString::to_string).collect();
-    // Other tests create keyspaces on the same node meanwhile.
+    // Other tests create keyspaces on the same node meanwhile, so only those of this test count.
     names.retain(|name| name.contains("cassay_check_") || name.contains("shop"));
     names.sort();
     names

@@ -1,5 +1,5 @@
-//! Tests an existing table with data: it is measured as it is and not changed, and the node accepts
-//! its twin.
+//! Tests an existing table with data. cassay measures the table without changing it, and the node
+//! accepts the twin of the table.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, vector};
@@ -90,7 +90,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let names: Vec<&String> = kinds.keys().collect();
     assert_eq!(names, ["page", "partition", "row"]);
-    // Every read of a row found one row, and partitions have several.
+    // Every read of a row returned one row, and partitions have several rows.
     let rows = |kind: &str| trial["counts"][kind]["rows"].as_u64();
     assert_eq!(trial["counts"]["row"]["rows_missing"], 0, "{trial:#}");
     assert!(rows("row") >= kinds["row"]["ops"].as_u64(), "{trial:#}");
@@ -101,7 +101,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
         "something of the table was changed"
     );
 
-    // Keys of a CSV, without the clustering columns: partitions only.
+    // Keys of a CSV file without the clustering columns, so these keys name only partitions.
     lab.write(
         "keys.csv",
         "id,where\n5752fae6-9d16-43da-b20f-5500dd000010,eu\n",
@@ -127,7 +127,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
     ];
     lab.cassay(&twin).ended_with(0);
     lab.cassay(&twin).ended_with(1).says(&["already exists"]);
-    // The node prepares all its statements.
+    // The node prepares all statements of the twin.
     let check = ["workload", "check", "twin.yaml", "--target", &target];
     lab.cassay(&check).ended_with(0).says(&["prepared all "]);
     let wrong = ["workload", "twin", "\"Shop\".orders", "--target", &target];

@@ -1,6 +1,6 @@
-//! Tests a replay of a load that a real node recorded in its full query log. It has the same
-//! statements with the same values, equally often and in the same order. A second recording equals
-//! the first.
+//! Tests a replay of a load that a real node recorded in its full query log. The replay has the
+//! same statements with the same values, equally often and in the same order. A second recording
+//! equals the first recording.
 
 use super::{agent, one_node, only_trial, users_workload};
 use crate::program::{HANG_LIMIT, Lab};
@@ -30,7 +30,7 @@ target: {attach: {contact_points: ['NODE']}}
 workload: {recorded: {files: [first], keyspaces: [taped], speed: 1}}
 ";
 
-/// A batch as text, with its values in the text.
+/// A batch whose statements are texts that contain their values.
 const BATCH: &str = "BEGIN BATCH INSERT INTO taped.users (id, name) VALUES (1000, 'a; b'); \
                      DELETE FROM taped.users WHERE id = 1001 APPLY BATCH";
 
@@ -63,7 +63,7 @@ fn read(folder: &Path) -> Arc<Recording> {
     Arc::new(::query_log::read(&[named], choice).expect("a log"))
 }
 
-/// Returns the first operations of a recording: kind, level, text and values of each.
+/// Returns the first operations of a recording: the kind, level, text and values of each.
 fn operations(recording: &Arc<Recording>, count: u64) -> Vec<(String, String, Vec<u8>)> {
     let program = Arc::new(::query_log::program(recording, "log", &[]));
     let mut generator = program.generator(Stage::Main);
@@ -77,7 +77,7 @@ fn operations(recording: &Arc<Recording>, count: u64) -> Vec<(String, String, Ve
         (kind.name.clone(), what, values)
     };
     let mut all: Vec<_> = (0..count).map(one).collect();
-    // Operations of the same millisecond have no defined order.
+    // Operations of the same millisecond have no defined order, so they are sorted.
     all.sort();
     all
 }
@@ -120,7 +120,7 @@ fn traffic_that_a_node_recorded_is_offered_to_it_again() {
     assert!(written.len() > 20, "{written:?}");
 
     session.query("TRUNCATE taped.users").expect("an empty table");
-    // The command line does not allow it to write.
+    // The command line does not allow the study to write.
     lab.cassay(&["plan", "again.yaml"])
         .ended_with(2)
         .says(&["--allow write=taped.users"]);
@@ -133,7 +133,7 @@ fn traffic_that_a_node_recorded_is_offered_to_it_again() {
         ended = trial["all"]["latency_ms"]["count"].as_u64().expect("a count");
     });
     let (first, again) = (read(&first), read(&again));
-    // The whole recording is replayed, including its last part of a second.
+    // The whole recording is replayed, including the incomplete second at its end.
     let due = first.operations();
     assert!(due > 60, "{due}");
     let sent = again.operations();

@@ -1,8 +1,8 @@
-//! Tests that cassandra-stress and cassay write the same bytes: each reads the other's rows and
-//! finds them correct.
+//! Tests that cassandra-stress and cassay write the same bytes. Each program reads the other's rows
+//! and finds them correct.
 //!
-//! The tool is the one in Cassandra 3.11.4, in the place where `cargo xtask peers` puts it; Maven
-//! fetches it if it is missing.
+//! The tool is the one in Cassandra 3.11.4, in the place where `cargo xtask peers` puts it. If the
+//! tool is missing, Maven fetches it.
 
 use super::{assert_counts_agree, assert_rows_are_right, one_node, only_trial, tool};
 use crate::program::Lab;
@@ -12,10 +12,10 @@ use std::sync::OnceLock;
 
 const VERSION: &str = "3.11.4";
 
-/// Enough rows for all bytes of keys and values, in both directions.
+/// Number of rows. It is large enough for all bytes of keys and values, in both directions.
 const ROWS: u32 = 20_000;
 
-/// Reads only, and every answer compared.
+/// A study that only reads, and compares every answer.
 const READ: &str = "\
 study: interoperability
 question: Are the rows of the other tool what the seed says?
@@ -28,7 +28,7 @@ window: {warmup: 0s, measure: 5s}
 verify: {reads: all, sample: 20000}
 ";
 
-/// Returns the folder of the unpacked distribution, which one test fetches for all.
+/// Returns the folder of the unpacked distribution. One test fetches it for all tests.
 pub(super) fn distribution() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(unpacked).clone()
@@ -42,7 +42,7 @@ fn unpacked() -> PathBuf {
         return folder;
     }
     std::fs::create_dir_all(&peers).expect("a folder for peers");
-    // Another test process may be fetching it.
+    // The lock is necessary, because another test process may be fetching the distribution.
     let lock = std::fs::File::create(peers.join(".lock")).expect("a lock");
     lock.lock().expect("the lock");
     if folder.join("tools/lib/stress.jar").is_file() {
@@ -87,7 +87,7 @@ pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String
     arguments.extend(words.iter().map(|word| (*word).to_owned()));
     let node = format!("-node {} -port native={}", node.ip(), node.port());
     arguments.extend(node.split(' ').map(str::to_owned));
-    // The gate's own Java is set for fast compilation.
+    // The Java of the gate is not used, because it is set for fast compilation.
     let java = match std::env::var("JAVA_HOME") {
         Ok(home) if !home.is_empty() => format!("{home}/bin/java"),
         _ => "java".to_owned(),
@@ -128,7 +128,8 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
     let reads = read["all"]["ops"].as_u64().unwrap();
     assert_rows_are_right(&read, u64::from(ROWS) + reads);
 
-    // Would the test notice? Rows that were never written are missing, each once.
+    // Checks that the test would notice errors. Rows that were never written are missing, each
+    // once.
     let beyond = [
         "data.present=20100",
         "verify={reads: none, sample: 20100}",
@@ -142,7 +143,7 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
         [20_100, 100, 0, 0].map(Some)
     );
 
-    // The reverse, in truncated tables, so that the rows read are cassay's.
+    // Tests the reverse in truncated tables, so that the read rows are cassay's.
     let load = "{load: {operations: 20000}, reset: truncate}";
     let load = READ.replace("{present: 20000, settle: none}", load);
     lab.write(

@@ -1,4 +1,4 @@
-//! Tests verdicts on existing tables: reads are compared if possible, and cassay checks that
+//! Tests verdicts on existing tables. Reads are compared if possible, and cassay checks that
 //! requested columns exist.
 
 use super::one_node;
@@ -42,8 +42,8 @@ fn stress(lab: &Lab, ops: &str, more: &[&str]) -> Said {
         "n=400",
     ];
     let rate = ["-rate", "threads=2", "--target", &target, "--json"];
-    // The test is about the requests to the server; a server that is slow because of other tests
-    // must not end the run.
+    // The guard is off. The test is about the requests to the server, and a server that is slow
+    // because of other tests must not end the run.
     lab.cassay(
         &[
             &["stress"],
@@ -221,8 +221,9 @@ fn requests_on_an_accord_table_are_not_held_against_the_client() {
     assert!(counts.detail.contains("is a table of Accord"), "{counts:?}");
 }
 
-/// Tests user-defined Accord tables. Their keys are read at a level that Accord supports, an
-/// unsupported level is refused before the run, and a twin has the mode and reports what it lacks.
+/// Tests user-defined Accord tables. Their keys are read at a level that Accord supports, and
+/// cassay refuses an unsupported level before the run. A twin has the transactional mode of the
+/// table, and reports what it lacks.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_table_of_accord_is_read_as_it_is_and_has_a_twin() {

@@ -1,13 +1,13 @@
-//! Compares values of settings with the class in each line's jar that reads `cassandra.yaml`. Tests
-//! that plan and server refuse the same values: the server refuses every value that a plan refuses.
-//! A plan refuses every value that the server refuses when it reads its file.
+//! Compares values of settings with the class in each line's jar that reads `cassandra.yaml`. The
+//! tests show that plan and server refuse the same values. The server refuses every value that a
+//! plan refuses. A plan refuses every value that the server refuses when it reads its file.
 
 use crate::cassandra::dirs_with;
 use crate::cassandra::lexer::answered;
 use serde_json::{Value, json};
 use versions::{LINES, Lack, Line, Release, Setting, SettingRefusal};
 
-/// A setting that is true, false or not set; the server treats any other value as not set. cassay
+/// A setting that is true, false or not set. The server treats any other value as not set. cassay
 /// refuses other values, because they are never intended.
 const TAKES_ANYTHING: &str = "file_cache_round_up";
 
@@ -69,8 +69,8 @@ fn is_refused(line: &Line, name: &str, value: &Value) -> bool {
     lack(line.setting(name, value)) == Some(Lack::Value)
 }
 
-/// Settings of which cassay refuses no value are lists, maps or classes, and are left to the
-/// server.
+/// Settings for which cassay refuses no value are lists, maps or classes. cassay leaves these to
+/// the server.
 #[test]
 #[ignore = "needs a Cassandra: cargo xtask ci"]
 fn values_that_the_servers_reader_refuses_are_refused() {
@@ -80,7 +80,7 @@ fn values_that_the_servers_reader_refuses_are_refused() {
             .names()
             .filter(|name| values.iter().any(|value| is_refused(line, name, value)))
             .flat_map(|name| values.iter().map(move |value| (name, value)))
-            // cassay writes a value with another unit itself.
+            // cassay itself converts a value with another unit, so these values are skipped.
             .filter(|(name, value)| !matches!(line.setting(name, value), Setting::Named { .. }))
             .filter(|(name, _)| *name != TAKES_ANYTHING)
             .collect();
@@ -111,7 +111,7 @@ fn values_that_the_servers_reader_refuses_are_refused() {
     }
 }
 
-/// Configuration of a starting node around the tested settings.
+/// Configuration of a starting node, to which the tested settings are added.
 const AROUND: &str = "\
 cluster_name: values
 partitioner: org.apache.cassandra.dht.Murmur3Partitioner
@@ -122,7 +122,8 @@ seed_provider: [{class_name: org.apache.cassandra.locator.SimpleSeedProvider, \
 parameters: [{seeds: 127.0.0.1}]}]
 ";
 
-/// Returns settings with folders and, unless they set it, the sync mode of the commit log.
+/// Returns the settings with folders added. If they do not set the sync mode of the commit log,
+/// adds that too.
 fn whole(folder: &std::path::Path, settings: &serde_json::Map<String, Value>) -> String {
     let mut text = AROUND.to_owned();
     let below = |name: &str| folder.join(name).display().to_string();
@@ -144,7 +145,7 @@ fn whole(folder: &std::path::Path, settings: &serde_json::Map<String, Value>) ->
     text
 }
 
-/// Returns settings, and whether a node starts with them.
+/// Returns settings, each with true if a node starts with them.
 fn settings() -> Vec<(Value, bool)> {
     let log = json!([{"class_name": "LZ4Compressor"}]);
     vec![
