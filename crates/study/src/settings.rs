@@ -80,7 +80,7 @@ pub struct Study {
     /// Experiments that test the cause of a limit, after the trials. `None` if the study does not
     /// ask for them.
     pub why: Option<Why>,
-    /// Numbers of blocks, one number for each addition of blocks to a finished run.
+    /// Numbers of added blocks, one number for each time that blocks were added to a finished run.
     pub added: Vec<usize>,
     /// The comparison that keeps its full error level.
     pub primary: Primary,

@@ -51,8 +51,8 @@ fn experiments(resolved: &ResolvedScale) -> Option<String> {
     ))
 }
 
-/// Returns the notes without duplicates. A note that does not apply to all sides contains the names
-/// of its sides.
+/// Returns the notes without duplicates. If a note does not apply to all sides, it contains the
+/// names of its sides.
 fn notes_of_imports(sides: &[(VariantName, Vec<String>)]) -> Vec<String> {
     let mut notes = Vec::new();
     for note in sides.iter().flat_map(|(_, notes)| notes) {
