@@ -37,7 +37,7 @@ fn terms_of_the_output_are_found_by_their_names() {
         ("lag_us", "release lag: sent"),
         ("service time", "ended − sent"),
         ("suspect", "something disturbed them"),
-        ("Closed loop", "in flight, always"),
+        ("Closed loop", "always in flight"),
         ("net-loss", "packets"),
         ("3", "the run is invalid"),
         ("exit 3", "the run is invalid"),
