@@ -12,7 +12,8 @@ use std::time::Duration;
 use target_spec::PodPlace;
 
 /// Ways to delete and isolate pods, as capabilities name them.
-pub(crate) const BY_CLUSTER: &str = "by their Kubernetes cluster, if the command line allows it";
+pub(crate) const BY_CLUSTER: &str = "by the API of the Kubernetes cluster, if the command line has \
+                                     the permission (--allow)";
 
 /// Reason why there are no pods.
 pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; add `attach: \

@@ -236,9 +236,10 @@ fn tokens_that_make_no_ring_are_refused() {
     };
     let refused = |tokens| check_tokens(&spec(tokens)).unwrap_err().to_string();
     assert!(
-        refused(vec![vec![1]]).contains("tokens for 1 node, but should contain tokens for 2 nodes")
+        refused(vec![vec![1]])
+            .contains("tokens for 1 node, but the cluster needs tokens for 2 nodes")
     );
-    assert!(refused(vec![vec![1], Vec::new()]).contains("node2 would have no token"));
+    assert!(refused(vec![vec![1], Vec::new()]).contains("no token for node2"));
     assert!(refused(vec![vec![1, 3], vec![2, 3]]).contains("the token 3 of node2"));
     assert!(refused(vec![vec![1], vec![i64::MIN]]).contains("reserved minimum"));
     let own = spec(vec![vec![1, 3], vec![2]]);
