@@ -94,7 +94,7 @@ const ARCHIVES: &str = "class_archives";
 /// Displayed value of a missing option.
 const ABSENT: &str = "absent";
 /// Reason for the absence of all facts about the JVM.
-pub const NO_AGENT: &str = "cassay cannot query the JVM: it has no agent";
+pub const NO_AGENT: &str = "cassay cannot query the JVM: the JVM has no Jolokia agent";
 
 /// Prefix of an archive's name, by which it is recognised among a JVM's mappings.
 pub const ARCHIVE_PREFIX: &str = "cassandra-classes-";

@@ -169,7 +169,7 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
     let makes = "--allow=create=keyspace1";
     let run = theirs.cassay(&["run", "study.yaml", "--trust", makes]).ended_with(2);
     run.says(&[
-        "node-restart: cassay did not start the cluster, and does not stop and start it",
+        "node-restart: cassay did not start the cluster, and does not stop or start it",
         "add --allow restart",
         "node-pause: cassay did not start the cluster, and sends no signals to it",
         "add --allow signal",

@@ -194,7 +194,7 @@ fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
     let refused = |text: &str, yaml| change(text, of, &map(yaml)).unwrap_err().to_string();
     let text = written(&one);
     assert!(refused(&text, json!({"listen_address": "::1"})).contains("a separate address"));
-    assert!(refused(&text, json!({"num_tokens": 4})).contains("has its tokens"));
+    assert!(refused(&text, json!({"num_tokens": 4})).contains("already has tokens"));
     let foreign = "seed_provider:\n  - class_name: x\n";
     assert!(refused(foreign, json!({"concurrent_reads": 8})).contains("that cassay wrote"));
 }
