@@ -54,7 +54,9 @@ pub enum SegmentError {
         found: u32,
     },
     /// The content does not expand to the announced length.
-    #[error("a compressed segment of {bytes} bytes does not decompress to the stated {expanded}")]
+    #[error(
+        "a compressed segment of {bytes} bytes does not decompress to the stated {expanded} bytes"
+    )]
     Compression {
         /// Length of the payload.
         bytes: usize,
