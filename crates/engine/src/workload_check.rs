@@ -177,7 +177,7 @@ impl Ask<'_> {
 fn refusal(node: &str, error: Error) -> Result<String> {
     match error.downcast::<ServerError>() {
         Ok(ServerError { code, message, .. }) => {
-            Ok(format!("{node} refuses this ({code}): {message}"))
+            Ok(format!("{node} refuses this statement ({code}): {message}"))
         }
         Err(other) => Err(other),
     }
@@ -261,7 +261,9 @@ impl<'a> Scratch<'a> {
         // The other session may have failed.
         let session = self.cluster.session();
         let dropped = session.and_then(|mut session| session.execute_schema(&drop));
-        dropped.with_context(|| format!("{drop}; run this statement yourself now"))
+        dropped.with_context(|| {
+            format!("cassay could not run this statement, so run it yourself: {drop}")
+        })
     }
 }
 
