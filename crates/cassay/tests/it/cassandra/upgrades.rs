@@ -163,7 +163,7 @@ faults:
         let (from, to) = (before.pinned, after.pinned);
         let compared = match before.name {
             // This version has no table of compared settings.
-            "4.0" => "but no other node shows that",
+            "4.0" => "but no other node reports the repair",
             _ => "node2 and node3 compared",
         };
         let said = [
