@@ -212,7 +212,7 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
 }
 
 /// Error for packed data of another build.
-const NOT_OURS: &str = "an interval has another format than this program uses";
+const NOT_OURS: &str = "the format of an interval differs from the format of this program";
 
 /// Packs as many kinds as fit one text, at least one. Returns their number.
 pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, usize) {
