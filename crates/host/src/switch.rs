@@ -107,8 +107,8 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
         return Ok(network);
     }
     anyhow::bail!(
-        "no network is free for hosts: the routes of this machine lead into every /{PREFIX} of \
-         10.{}.0.0/16 and of the other networks to try; see ip route",
+        "no network is free for hosts: routes of this machine use every /{PREFIX} of 10.{}.0.0/16 \
+         and of the other networks that cassay tries; see `ip route`",
         RANGES[0]
     )
 }

@@ -484,7 +484,7 @@ fn a_process_of_another_user_is_refused_before_any_change() {
     let allow = "--allow=create=keyspace1,restart";
     theirs.cassay(&["run", "study.yaml", "--trust", allow]).ended_with(2).says(&[
         "node-stop is not available: 127.0.0.1: db1: ",
-        "it belongs to another user",
+        "the process belongs to another user",
     ]);
     assert!(theirs.serves() && theirs.starts() == 1);
     assert!(!theirs.machines.lab.path().join("results").exists());
