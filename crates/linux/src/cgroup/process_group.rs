@@ -117,7 +117,7 @@ impl Group {
         let has = |key| effective(&place.dir, key).unwrap_or_default();
         write(&dir.join(CPUS), &cpus).with_context(|| {
             let (name, has) = (&to.name, has(CPUS));
-            format!("confine {name} to the CPUs {cpus} of a host that has {has}")
+            format!("confine {name} to the CPUs {cpus} of a host that has the CPUs {has}")
         })?;
         let nodes = match to.memory.nodes() {
             Some(nodes) => nodes.to_string(),
@@ -125,7 +125,10 @@ impl Group {
         };
         write(&dir.join(MEMS), &nodes).with_context(|| {
             let (name, has) = (&to.name, has(MEMS));
-            format!("confine {name} to the memory of nodes {nodes} of a host that has {has}")
+            format!(
+                "confine {name} to the memory of NUMA nodes {nodes} of a host that has NUMA nodes \
+                 {has}"
+            )
         })?;
         if let Some(cpus) = &to.cpus {
             place.check_given(&dir, CPUS, cpus)?;
@@ -161,7 +164,12 @@ impl Group {
         forget_ended(place, &mut confined);
         for to in confined.values() {
             let own = to.cpus.as_ref().filter(|own| !own.is_subset(&asked));
-            let own = own.map(|own| format!("{} is confined to the CPUs {own}", to.name));
+            let own = own.map(|own| {
+                format!(
+                    "{} is confined to the CPUs {own}, which the host would lose",
+                    to.name
+                )
+            });
             anyhow::ensure!(own.is_none(), own.unwrap_or_default());
         }
         let follows = |dir: &PathBuf| {
@@ -218,7 +226,7 @@ impl CgroupDir {
         }
         let name = dir.file_name().unwrap_or_default().display();
         let what = match key {
-            MEMS => "the memory of nodes",
+            MEMS => "the memory of NUMA nodes",
             _ => "the CPUs",
         };
         let has = effective(&self.dir, key)?;

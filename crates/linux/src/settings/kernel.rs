@@ -93,7 +93,7 @@ pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
 /// The program queries the kernel, because no file reports this.
 pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     if !root.is_machine() {
-        return Err("only the machine itself reports it".to_owned());
+        return Err("cassay can read the clock only on the machine itself".to_owned());
     }
     // SAFETY: the structure contains only numbers, for which zero is a valid value.
     let mut state: libc::timex = unsafe { std::mem::zeroed() };
