@@ -171,7 +171,7 @@ impl Facts {
     }
 }
 
-/// Returns the faults in the memory of NUMA nodes, in sentences. The kernel keeps some memory for
+/// Returns the faults in the memory of nodes, in sentences. The kernel keeps some memory for
 /// itself.
 pub fn memory_differences(shape: &Shape, said: &Value) -> Result<Vec<String>> {
     let mut all = Vec::new();
