@@ -200,7 +200,7 @@ impl<'a> Items<'a> {
     pub fn number(&mut self) -> Result<i64, MalformedDocument> {
         match self.next()? {
             Some(Item::Number(number)) => Ok(number),
-            _ => Err(self.wrong("this position contains no number")),
+            _ => Err(self.wrong("a number is missing")),
         }
     }
 
@@ -217,7 +217,7 @@ impl<'a> Items<'a> {
         match self.next()? {
             Some(Item::Text(text)) => Ok(Some(text)),
             Some(Item::Null) => Ok(None),
-            _ => Err(self.wrong("this position contains no text")),
+            _ => Err(self.wrong("a text is missing")),
         }
     }
 
@@ -226,7 +226,7 @@ impl<'a> Items<'a> {
         match self.next()? {
             Some(Item::Bytes(bytes)) => Ok(Some(bytes)),
             Some(Item::Null) => Ok(None),
-            _ => Err(self.wrong("this position contains no bytes")),
+            _ => Err(self.wrong("a value of bytes is missing")),
         }
     }
 }
