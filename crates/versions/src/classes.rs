@@ -4,7 +4,7 @@ use crate::line::Line;
 use crate::release_lines::{LINES, joined};
 
 /// Advice on a class that a line does not have.
-pub const LACKED_CLASS_HINT: &str = "use a class that it has, or another line";
+pub const LACKED_CLASS_HINT: &str = "use a class that this version has, or another line";
 
 impl Line {
     /// Returns the reason why a class cannot be named in this line, which is that only other lines
