@@ -135,7 +135,10 @@ impl Trouble {
         let because = lines.last().map(|line| format!(" ({line})")).unwrap_or_default();
         let there = |words: &str| wanted.command_words(words);
         match what {
-            "home" => Trouble::with_hint("its user has no home folder for the program", other),
+            "home" => Trouble::with_hint(
+                "the user on that machine has no home folder for the program",
+                other,
+            ),
             "folder" => Trouble::with_hint(
                 format!("cassay cannot create the folder {folder}{because}"),
                 other,
@@ -155,7 +158,10 @@ impl Trouble {
             ),
             "whole" => Trouble::with_hint(
                 format!("the copy of the program in {folder} differs from the original"),
-                format!("check its disk and memory: `{}`", there("dmesg")),
+                format!(
+                    "check the disk and the memory of the machine: `{}`",
+                    there("dmesg")
+                ),
             ),
             _ => Trouble::Told {
                 cause: format!("the answer has an unexpected form: {obstacle:?}"),
@@ -226,7 +232,7 @@ fn forget(lines: &[String]) -> String {
     match (name, file) {
         (Some(name), Some(file)) => format!("`ssh-keygen -f {file} -R '{name}'`"),
         (Some(name), None) => format!("`ssh-keygen -R '{name}'`"),
-        _ => "`ssh-keygen -R` with its name".to_owned(),
+        _ => "`ssh-keygen -R` with the name of the machine".to_owned(),
     }
 }
 
@@ -263,9 +269,11 @@ impl End {
         let line = self.last_lines().iter().rfind(is_one)?;
         Some(Refusal {
             destination: wanted.name().to_owned(),
-            cause: format!("its sshd closed the connection before the login ({line})"),
+            cause: format!(
+                "the sshd of the machine closed the connection before the login ({line})"
+            ),
             hint: Some(
-                "it may be starting, have too many connections (MaxStartups), refuse this \
+                "the sshd may be starting, have too many connections (MaxStartups), refuse this \
                  machine's address, or have a banner of more than 256 KiB: see its log"
                     .to_owned(),
             ),
@@ -279,7 +287,7 @@ impl End {
         let (cause, hint) = match (self.stage, self.code()?) {
             (Stage::Program, 126) => (
                 format!("cassay cannot start the program there ({line})"),
-                "its folder may be on a volume with noexec: name another folder for the program \
+                "the folder of the program may be on a volume with noexec: name another folder \
                  (`folder`)",
             ),
             (Stage::Program, 127) => (
@@ -329,14 +337,17 @@ impl End {
                 Some(format!("`ssh -v {ssh}` shows more")),
             ),
             Stage::Login => (
-                format!("its login shell ended with {ended} and ran no command of cassay{said}"),
+                format!("the login shell ended with {ended} and ran no command of cassay{said}"),
                 Some(format!(
-                    "`ssh {ssh} true` must work: its user needs a shell, and no forced command"
+                    "`ssh {ssh} true` must succeed: the user needs a shell, and no forced command"
                 )),
             ),
             Stage::Script => (format!("{}, with {ended}{said}", self.words), None),
             Stage::Program => (
-                format!("the program ended immediately there, with {ended}{said}"),
+                format!(
+                    "the program ended immediately after its start on that machine, with \
+                     {ended}{said}"
+                ),
                 None,
             ),
         }
