@@ -132,7 +132,7 @@ fn find_planted() -> Result<()> {
         let places = text.matches(defect.from).count();
         ensure!(
             places == 1,
-            "{}: {:?} is there {places} times, and must be once; change xtask/src/simulate.rs",
+            "{}: {:?} occurs {places} times, but must occur once; change xtask/src/simulate.rs",
             defect.file,
             defect.from
         );

@@ -45,7 +45,7 @@ impl Busy {
     pub fn still(&mut self) -> Result<()> {
         match self.0.try_wait().context("look at stress-ng")? {
             None => Ok(()),
-            Some(end) => bail!("the machine was not kept busy: stress-ng has ended ({end})"),
+            Some(end) => bail!("stress-ng ended early, so the machine was not busy ({end})"),
         }
     }
 }

@@ -118,7 +118,7 @@ impl Server {
             if let Started::Null { child, .. } = &mut server.started
                 && let Some(status) = child.try_wait()?
             {
-                bail!("{program} ended with {status} as it began");
+                bail!("{program} ended with {status} at its start");
             }
             if begun.elapsed() > START_LIMIT {
                 bail!("{program} does not listen on {address}");

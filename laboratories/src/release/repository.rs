@@ -101,7 +101,12 @@ impl Repository {
             )?;
         }
         let checkout = ["checkout", "--quiet", "--force", "--detach", &base.commit];
-        let said = || format!("hint: remove {} and begin again", folder.display());
+        let said = || {
+            format!(
+                "hint: remove {} and run the command again",
+                folder.display()
+            )
+        };
         clone.git(&checkout).with_context(said)?;
         clone.git(&["clean", "--quiet", "-d", "--force"])?;
         // A clone lacks the settings that only the developer's repository has.

@@ -82,7 +82,7 @@ impl Maker<'_> {
     /// Returns the schema of a named type, which is made on first use.
     fn type_schema(&mut self, name: &str, user: &str) -> Result<Value> {
         let Some((file, typ)) = self.records.find(name, user) else {
-            bail!("{user}: nobody knows the type {name}");
+            bail!("{user}: the type {name} is unknown");
         };
         let known = self.files.entry(name.to_owned()).or_insert_with(|| file.to_owned());
         // Another type with this name gets the name of its file as a prefix.

@@ -165,7 +165,11 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
         match exception {
             Some(at) => used[at] |= !calls.is_empty(),
             None => found.extend(calls.into_iter().map(|(line, name)| {
-                Violation::on_line(&file.path, line, format!("`{name}` waits for ever: {hint}"))
+                Violation::on_line(
+                    &file.path,
+                    line,
+                    format!("`{name}` may wait without a limit: {hint}"),
+                )
             })),
         }
     }

@@ -155,10 +155,7 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
         "`ssh-keygen -f {} -R 'db1'`",
         machines.near("known").display()
     );
-    told(
-        "db1",
-        &["differs from the key that this machine knows", &forget],
-    );
+    told("db1", &["differs from the key that is known here", &forget]);
     fs::write(machines.near("known"), known).unwrap();
     told("stranger@db1", &["no such user (stranger@", "USER@HOST"]);
     fs::remove_file(machines.near("key")).unwrap();
