@@ -182,10 +182,7 @@ fn make(
     }
     let numbers: Vec<String> = numbers.into_iter().collect();
     let [number] = &numbers[..] else {
-        bail!(
-            "the programs have different versions: {}",
-            numbers.join(", ")
-        );
+        bail!("the programs have versions {}", numbers.join(", "));
     };
     let mut add = |name: &str, text: String| {
         packages.push(Package {

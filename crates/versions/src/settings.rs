@@ -234,8 +234,8 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::Unknown,
                 why: format!(
-                    "{name} of cassandra.yaml exists only since Cassandra {}, so {own} does not \
-                     start with this setting",
+                    "{name} of cassandra.yaml exists since Cassandra {}, so {own} does not start \
+                     with this setting",
                     first.name
                 ),
                 hint: format!("remove it, or use `cassandra: {}`", first.name),

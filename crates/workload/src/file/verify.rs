@@ -116,16 +116,9 @@ fn expected(
         match column.map(|column| &column.typ) {
             None => return Err(format!("the table has no column {name}")),
             Some(CqlType::Set(_) | CqlType::Map(..)) => {
-                return Err(format!(
-                    "the server sorts the elements of {name}, so their order differs from the \
-                     written order"
-                ));
+                return Err(format!("the server changes the order of {name}"));
             }
-            Some(CqlType::Counter) => {
-                return Err(format!(
-                    "{name} is a counter, whose value depends on all operations"
-                ));
-            }
+            Some(CqlType::Counter) => return Err(format!("{name} is a counter of all operations")),
             Some(_) => {}
         }
         match value {

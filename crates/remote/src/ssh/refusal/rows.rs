@@ -29,7 +29,7 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     },
     Row {
         words: &[": Permission denied ("],
-        cause: "the machine accepts none of your keys, or does not have this user (LINE)",
+        cause: "the machine accepts none of your keys, or has no such user (LINE)",
         hint: "see `ssh-add -l` for your keys, and name another user as USER@HOST; `ssh-copy-id \
              DEST` copies a key there",
     },
