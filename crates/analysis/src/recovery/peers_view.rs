@@ -140,7 +140,7 @@ pub fn streamed(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Opt
 /// for a dead node.
 pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> Repair {
     let Some(hints) = hints else {
-        return Repair::Untold("no probe read the hints".to_owned());
+        return Repair::Untold("no probe has read the number of hints".to_owned());
     };
     let Some(window_s) = window_s else {
         return Repair::Untold("no node reports how long it stores hints".to_owned());
@@ -159,7 +159,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
         _ if hints.stored == 0.0 => {
             Repair::NotNeeded(format!("{lasted}, and the nodes stored no hint"))
         }
-        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and delivered all of them")),
+        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and delivered all hints")),
         None => Repair::Untold("hints remained at the end of the window".to_owned()),
     }
 }
