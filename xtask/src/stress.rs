@@ -34,7 +34,9 @@ impl Busy {
         process::run("stress-ng", &[&arguments[..], &["--dry-run"]].concat())
             .context("keep the machine busy\nhint: apt-get install stress-ng")?;
         let child = process::start("stress-ng", &arguments).context("keep the machine busy")?;
-        println!("== the machine is kept busy: {hogs} hogs on {cpus} CPUs, one on the disk");
+        println!(
+            "== stress-ng keeps the machine busy: {hogs} hogs on {cpus} CPUs, one on the disk"
+        );
         Ok(Busy(child))
     }
 

@@ -259,7 +259,7 @@ impl Connection {
         if program.other().is_some() {
             self.other = Some(Arc::clone(&program));
         }
-        let mut said = self.hear("it looks for the program", ANSWER_LIMIT)?;
+        let mut said = self.hear("it looked for the program", ANSWER_LIMIT)?;
         if said == "send" {
             self.put(&program, pack == "gzip")
                 .map_err(|error| Trouble::from_error(&error.context("send the program")))?;

@@ -257,7 +257,9 @@ fn infer(levels: &mut [Level]) -> Result<(), String> {
         return Ok(());
     }
     if unstated != end - 1 {
-        return Err("some levels have names, and others do not".to_owned());
+        return Err(
+            "some levels have names, and others do not: name all levels, or none".to_owned(),
+        );
     }
     let mut left = unstated;
     let mut need = |count: usize| {

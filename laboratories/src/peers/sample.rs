@@ -32,7 +32,7 @@ pub fn now() -> Instant {
 /// Sleeps for a duration.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place of the bench that waits"
+    reason = "only this function of the benchmark waits"
 )]
 pub fn wait(duration: Duration) {
     std::thread::sleep(duration);

@@ -151,8 +151,8 @@ impl Repository {
         let now = self.base()?;
         ensure!(
             now == *base,
-            "the tree has changed meanwhile: it was at {} of {}, and is at {} of {}{}; hint: begin \
-             again",
+            "the tree changed during the release: it was at {} of {}, and is now at {} of {}{}; \
+             hint: run the command again",
             base.commit,
             base.branch,
             now.commit,

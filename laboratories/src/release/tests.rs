@@ -168,7 +168,10 @@ fn a_tree_that_moved_on_meanwhile_stays_as_it_is() {
     let refused = |what: &str| {
         let before = lab.state();
         let error = lab.here.take(&base, &clone, version).unwrap_err().to_string();
-        assert!(error.contains("has changed meanwhile"), "{what}: {error}");
+        assert!(
+            error.contains("tree changed during the release"),
+            "{what}: {error}"
+        );
         assert_eq!(lab.state(), before, "{what}");
     };
     refused("a change");

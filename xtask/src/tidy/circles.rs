@@ -43,7 +43,8 @@ pub fn circles(tree: &Tree) -> Vec<Violation> {
             );
             found.push(Violation::in_file(&path, what));
         } else if known.is_some() && largest < most {
-            let what = format!("its largest circle is of {largest} files: lower FILES_MAX");
+            let what =
+                format!("the largest circle of the crate has {largest} files: lower FILES_MAX");
             found.push(Violation::in_file(&path, what));
         }
     }
