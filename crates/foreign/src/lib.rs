@@ -211,7 +211,7 @@ impl Read for OpenFile {
         // Some files of the kernel are plain, but wait for the next event.
         let count = match read {
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                return Err(no_file("an object whose kind is still unknown"));
+                return Err(no_file("a file whose kind is unknown"));
             }
             read => read?,
         };

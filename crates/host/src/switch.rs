@@ -145,7 +145,7 @@ fn reserve() -> Result<UnixListener> {
             }
             Err(error) => {
                 return Err(error).context(
-                    "reserve the choice of a network (another cassay may hold the reservation: ss \
+                    "reserve the choice of a network (another cassay may own the reservation: ss \
                      -lx | grep cassay-network)",
                 );
             }

@@ -83,7 +83,7 @@ pub(crate) enum Failure {
     },
     /// The user interrupted the fetch.
     #[error(
-        "interrupted: cassay keeps the received part, and the same command continues from there"
+        "interrupted: cassay keeps the received part, and the same command continues the download"
     )]
     Interrupted,
 }

@@ -180,8 +180,8 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     } else if log_tail.contains("No space left on device") {
         "; the data volume of the node is full"
     } else if log_tail.contains("Unable check disk space in") {
-        "; Java does not find the file system of the node's folders, as in a chroot below a folder \
-         that is not a mount point: run `mount --bind ROOT ROOT` before `chroot ROOT`"
+        "; Java does not find the file system of the node's folders, as in a chroot whose root \
+         folder is not a mount point: run `mount --bind ROOT ROOT` before `chroot ROOT`"
     } else if log_tail.contains("ConfigurationException") {
         return match refused_setting(log_tail) {
             Some((key, why)) => {

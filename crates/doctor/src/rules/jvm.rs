@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
               buffers.",
         fix: "apt-get install libjemalloc2 || dnf install jemalloc; Cassandra's script finds it",
         source: APACHE,
-        start_check: "checkJemalloc reports whether it exists",
+        start_check: "checkJemalloc reports if the library exists",
         look: Check::By(jemalloc),
     },
 ];
@@ -294,7 +294,7 @@ fn parallel_gc_threads(view: &View<'_>) -> Vec<SettingResult> {
             1 => "1 CPU".to_owned(),
             _ => format!("{cpus} CPUs"),
         };
-        let fix = format!("-XX:ParallelGCThreads={wanted}, or no such flag, {FLAGS}");
+        let fix = format!("-XX:ParallelGCThreads={wanted}, or omit this flag, {FLAGS}");
         Some(judged.wanted(format!("{wanted} on {cpus}")).fix(fix))
     })
 }
@@ -311,7 +311,7 @@ fn conc_gc_threads(view: &View<'_>) -> Vec<SettingResult> {
         };
         let is_fine = (reckoned..=parallel.max(reckoned)).contains(&count);
         let judged = SettingResult::new(count.to_string(), unless(is_fine, Severity::Advice));
-        let fix = format!("-XX:ConcGCThreads={reckoned}, or no such flag, {FLAGS}");
+        let fix = format!("-XX:ConcGCThreads={reckoned}, or omit this flag, {FLAGS}");
         let wanted = if parallel == reckoned {
             reckoned.to_string()
         } else {

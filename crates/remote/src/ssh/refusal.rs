@@ -152,7 +152,7 @@ impl Trouble {
             "write" => Trouble::with_hint(
                 format!("cassay cannot write the program into {folder}{because}"),
                 format!(
-                    "see `{}`, and free some space there, or {other}",
+                    "see `{}`, and free some space on that disk, or {other}",
                     there(&format!("df -h {folder}"))
                 ),
             ),
@@ -286,7 +286,7 @@ impl End {
         let line = self.lines.last().map_or("ssh reported no reason", String::as_str);
         let (cause, hint) = match (self.stage, self.code()?) {
             (Stage::Program, 126) => (
-                format!("cassay cannot start the program there ({line})"),
+                format!("cassay cannot start the program on that machine ({line})"),
                 "the folder of the program may be on a volume with noexec: name another folder \
                  (`folder`)",
             ),

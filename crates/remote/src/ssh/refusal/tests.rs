@@ -250,7 +250,7 @@ fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
         said.contains("into /u/me/.cache/cassay/agents (gzip: stdout: No space"),
         "{said}"
     );
-    assert!(said.contains("free some space there"), "{said}");
+    assert!(said.contains("free some space on that disk"), "{said}");
     let said = told("exec /u/me", &[]);
     assert!(
         said.contains("from /u/me, which is mounted with noexec"),

@@ -97,7 +97,7 @@ fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     if let Some(heap) = first.jvm.heap_bytes {
         said.push(format!(
             "the heap is {} MiB: half the memory, and at most 31 GiB, because a heap of 32 to 38 \
-             GB has wider pointers and holds less. The rest is page cache",
+             GB has wider pointers, and contains less data. The rest is page cache",
             heap >> 20
         ));
     }
