@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> Result<()> {
     );
     ensure!(
         found as f64 >= FOUND_SHARE * options.count as f64,
-        "too few bisections found it"
+        "too few bisections found the first slow build"
     );
     Ok(())
 }
@@ -99,7 +99,7 @@ fn bisections(options: &Options, folder: &Path) -> Result<usize> {
         let is_found = said["first_worse"] == name(first);
         found += usize::from(is_found);
         println!(
-            "{} {} is the first slow one: {}",
+            "{} {} is the first slow build: {}",
             if is_found { "found " } else { "MISSED" },
             name(first),
             said["words"].as_str().unwrap_or("nothing was said")
@@ -199,5 +199,5 @@ fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value
     let (said, _) = process::read_output(&program, &words, &variables, false)?;
     let mut values = serde_json::Deserializer::from_str(&said).into_iter();
     let found = values.next().and_then(|found| found.ok());
-    found.with_context(|| format!("the bisection has found nothing: {said}"))
+    found.with_context(|| format!("the bisection found no slow build: {said}"))
 }

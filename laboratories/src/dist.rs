@@ -111,18 +111,19 @@ pub fn check_tools() -> Result<()> {
     architecture::check(&[Architecture::X86, Architecture::Arm], &sysroot)?;
     ensure!(
         rpm::is_possible(),
-        "missing here:\n  rpmbuild: apt-get install rpm"
+        "missing programs:\n  rpmbuild: apt-get install rpm"
     );
     Ok(())
 }
 
 fn say_what_is_left_out(options: &Options) {
     if !rpm::is_possible() {
-        println!("no rpm is made: rpmbuild is not here; hint: apt-get install rpm");
+        println!("cassay is not packed as rpm: rpmbuild is missing; hint: apt-get install rpm");
     }
     if options.from.is_none() {
         println!(
-            "no formula of Homebrew is made, and the installer has no address: both take --from URL"
+            "the Homebrew formula is omitted, and the installer has no address: set both with \
+             --from URL"
         );
     }
 }
@@ -181,7 +182,7 @@ fn make(
     }
     let numbers: Vec<String> = numbers.into_iter().collect();
     let [number] = &numbers[..] else {
-        bail!("the programs are of versions {}", numbers.join(", "));
+        bail!("the programs have versions {}", numbers.join(", "));
     };
     let mut add = |name: &str, text: String| {
         packages.push(Package {
@@ -208,7 +209,7 @@ fn check_program(program: &Path) -> Result<()> {
     )?;
     ensure!(
         !said.contains("NEEDED") && !said.contains("INTERP"),
-        "{path} needs libraries of the machine:\n{said}"
+        "{path} is not static, and needs libraries of the machine:\n{said}"
     );
     Ok(())
 }
@@ -218,8 +219,8 @@ fn check_size(program: &Path) -> Result<()> {
     let size = std::fs::metadata(program).context("look at the program")?.len() as usize;
     ensure!(
         size <= PROGRAM_BYTES_MAX,
-        "{} has {:.1} MB, more than the {:.0} that are promised; hint: docs/performance.md says \
-         what fills it",
+        "{} has {:.1} MB, but the documents promise at most {:.0} MB; hint: docs/performance.md \
+         lists its largest parts",
         program.display(),
         megabytes(size),
         megabytes(PROGRAM_BYTES_MAX)
@@ -268,13 +269,13 @@ fn check_reproducible(
         .collect();
     if !different.is_empty() {
         bail!(
-            "two builds of {} differ in {}; the other one is in {path}{}",
+            "two builds of {} differ in {}; the second build is in {path}{}",
             build.commit,
             different.join(", "),
             if build.is_clean {
                 ""
             } else {
-                "; hint: commit what was changed, which the clone lacks"
+                "; hint: commit the changes, because the clone does not contain them"
             },
         );
     }

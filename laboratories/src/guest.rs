@@ -93,11 +93,11 @@ pub fn run(options: &Options) -> Result<()> {
     }
     ensure!(
         wrong.is_empty(),
-        "{} things are not as they were asked for:\n{}",
+        "{} values differ from the requested values:\n{}",
         wrong.len(),
         wrong.join("\n")
     );
-    println!("{count} guests: all is as it was asked for");
+    println!("{count} guests: all values are as requested");
     Ok(())
 }
 
@@ -118,7 +118,8 @@ impl Guest<'_> {
         limit_s: u64,
     ) -> Result<Vec<String>> {
         if self.folder.exists() {
-            std::fs::remove_dir_all(&self.folder).context("remove the guest of the last time")?;
+            std::fs::remove_dir_all(&self.folder)
+                .context("remove the guest of the previous run")?;
         }
         std::fs::create_dir_all(&self.folder).context("make the folder of a guest")?;
         let mut steps = steps::all(self.shape);
@@ -197,20 +198,24 @@ impl Guest<'_> {
             one[0]["machine"]["devices"].take();
         }
         if inside != outside {
-            wrong.push(format!("{files} do not read as the guest's own files do"));
+            wrong.push(format!(
+                "{files} are read differently from the guest's own files"
+            ));
         }
         for (index, wish) in self.shape.wishes.iter().enumerate() {
             let words = plans::arguments(wish);
             let inside = json(told.output(&format!("plan-{index}"))?)?;
             if self.ask(&words, files)? != inside {
-                wrong.push(format!("plan {index} for {files} is not the guest's own"));
+                wrong.push(format!(
+                    "plan {index} for {files} differs from the guest's own plan"
+                ));
             }
             let Some(synthetic) = self.shape.synthetic else {
                 continue;
             };
             if plans::cpus(&self.ask(&words, synthetic)?)? != plans::cpus(&inside)? {
                 wrong.push(format!(
-                    "plan {index} for \"{synthetic}\" is not the guest's"
+                    "plan {index} for \"{synthetic}\" differs from the guest's plan"
                 ));
             }
         }

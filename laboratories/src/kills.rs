@@ -77,7 +77,7 @@ pub fn run(options: &Options) -> Result<()> {
     // The duration of a whole study is measured first, because a busy machine is slower, and the
     // kills must also occur in the last phases.
     let whole_ms = kill_one(None, u64::MAX, 0)?.ran_ms;
-    println!("a study that nobody kills takes {whole_ms} ms");
+    println!("an undisturbed study takes {whole_ms} ms");
     let mut seed = options.seed;
     for round in 1..=options.rounds {
         for victim in [Victim::Command, Victim::Agent, Victim::Guard] {
@@ -175,7 +175,7 @@ fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Tol
     let what = if killed { "" } else { " (none was there)" };
     Ok(Told {
         ran_ms,
-        words: format!("nothing after {waited_ms} ms; the command: {ended}{what}"),
+        words: format!("nothing remained after {waited_ms} ms; the command: {ended}{what}"),
     })
 }
 
@@ -194,7 +194,7 @@ fn until_nothing_remains(lab: &Lab, seen: &mut Seen) -> Result<u64> {
     }
     ensure!(
         left.is_empty(),
-        "{REMAINS_S} s later there is still: {}",
+        "still present after {REMAINS_S} s: {}",
         left.join(", ")
     );
     Ok(waited_ms)

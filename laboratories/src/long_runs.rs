@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> Result<()> {
     // If the folder cannot be removed, this does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(own);
     let far = done?;
-    ensure!(far.is_empty(), "missed by far: {}", far.join("; "));
+    ensure!(far.is_empty(), "far above the limit: {}", far.join("; "));
     Ok(())
 }
 

@@ -52,20 +52,21 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = xtask::target().join(format!("release-{version}"));
     let made = make(&here, &base, &folder, options).map_err(|error| {
         anyhow!(
-            "{error:#}\nYour tree is as it was; the release so far is in {}.\nhint: the same \
-             command begins again, and a gate that has passed is not run again for the same commit",
+            "{error:#}\nYour tree is unchanged; the unfinished release is in {}.\nhint: run the \
+             same command again; it does not repeat a gate that has passed for the same commit",
             folder.display()
         )
     })?;
     if options.rehearse {
         let (commit, packages) = (&made.commit, made.packages.display());
         println!(
-            "rehearsed: {commit} has passed, its packages are in {packages}; nothing else was done"
+            "rehearsal: {commit} has passed, and its packages are in {packages}; nothing else was \
+             changed"
         );
         return Ok(());
     }
     here.take(&base, &made.clone, version)
-        .context("all has passed, and your tree is as it was")?;
+        .context("all checks have passed, and your tree is unchanged")?;
     let packages = xtask::target().join("packages");
     bring(&made.packages, &packages).with_context(|| {
         let (tag, from) = (version.tag(), made.packages.display());
@@ -85,7 +86,7 @@ fn ready(here: &Repository, version: Version) -> Result<Base> {
     if !base.changes.is_empty() {
         let changes = base.changes.replace('\n', "\n      ");
         reasons.push(format!(
-            "the tree has what is not committed; hint: commit it, or put it away:\n      {changes}"
+            "the tree has uncommitted changes; hint: commit or stash them:\n      {changes}"
         ));
     }
     if base.branch == "HEAD" {
@@ -93,17 +94,21 @@ fn ready(here: &Repository, version: Version) -> Result<Base> {
     }
     if here.has_tag(&version.tag())? {
         let tag = version.tag();
-        reasons.push(format!("there is a tag {tag}: {version} is released"));
+        reasons.push(format!(
+            "the tag {tag} exists: {version} is already released"
+        ));
     }
     let last = here.released()?.into_iter().max();
     if let Some(last) = last.filter(|last| version < *last) {
-        reasons.push(format!("{version} is less than {last}, which is released"));
+        reasons.push(format!(
+            "{version} is lower than {last}, which is already released"
+        ));
     }
     let text = |name: &str| read(&here.folder.join(name));
     match manifests::version(&text("Cargo.toml")?) {
         Ok(current) if version < current => {
             reasons.push(format!(
-                "{version} is less than {current}, which Cargo.toml says"
+                "{version} is lower than {current}, the version in Cargo.toml"
             ));
         }
         Ok(_) => {}
@@ -117,7 +122,9 @@ fn ready(here: &Repository, version: Version) -> Result<Base> {
         Err(error) => reasons.push(error.to_string()),
     }
     if here.git(&["var", "GIT_COMMITTER_IDENT"]).is_err() {
-        reasons.push("git does not know who commits; hint: git config user.name …".to_owned());
+        reasons.push(
+            "git has no name for the author of commits; hint: git config user.name …".to_owned(),
+        );
     }
     if !reasons.is_empty() {
         bail!("{version} cannot be released:\n  {}", reasons.join("\n  "));

@@ -140,7 +140,7 @@ fn search(kind: &SearchCase, folder: &Path) -> Result<()> {
         let is_near = search["outcome"] == kind.outcome && (share - 1.0).abs() <= NEAR;
         near += u32::from(is_near);
         println!(
-            "{} {:.3} of the {} that is known, {} trials: {}",
+            "{} {:.3} of the known {}, {} trials: {}",
             if is_near { "near" } else { "FAR " },
             share,
             kind.axis,
@@ -149,12 +149,13 @@ fn search(kind: &SearchCase, folder: &Path) -> Result<()> {
         );
     }
     println!(
-        "{}: {near} of {} searches ended within {NEAR} of what is known",
+        "{}: {near} of {} searches ended within {NEAR} of the known value",
         kind.name, kind.count
     );
     ensure!(
         near + FAR_MAX >= kind.count,
-        "too few searches came near; on a machine that others use a stall of 50 ms is enough"
+        "too few searches ended near the known value; on a busy machine, one stall of 50 ms is \
+         enough for this"
     );
     Ok(())
 }

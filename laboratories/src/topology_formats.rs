@@ -11,7 +11,7 @@ use xtask::tree;
 pub fn run() -> Result<()> {
     let folder = tree::root().join("target").join("topology-formats");
     if folder.exists() {
-        std::fs::remove_dir_all(&folder).context("remove the samples of the last time")?;
+        std::fs::remove_dir_all(&folder).context("remove the samples of the previous run")?;
     }
     let samples = folder.join("samples");
     let example = ["run", "--package", "topology", "--example", "formats", "--"];
@@ -28,7 +28,10 @@ pub fn run() -> Result<()> {
         process::output("sh", &["-n", text(script)?])?;
     }
     println!("{} scripts: sh reads them", scripts.len());
-    println!("not checked: vmx, ConfigSpec, Kubernetes; their validators are no programs");
+    println!(
+        "not checked: vmx, ConfigSpec, Kubernetes; these formats have no validator that is a \
+         program"
+    );
     Ok(())
 }
 

@@ -45,7 +45,7 @@ pub fn run(options: &Options) -> Result<()> {
     let server = jars
         .iter()
         .find(|jar| jar.file_name().is_some_and(|name| name == server.as_str()))
-        .with_context(|| format!("Maven has brought no {server}"))?;
+        .with_context(|| format!("Maven has not downloaded {server}"))?;
     write(
         &folder.join("supply.lock"),
         &lock(&repository, &jars, server)?,
@@ -141,7 +141,7 @@ fn releases(work: &Path, release: &str) -> Result<String> {
     };
     let entries = std::fs::read_dir(&lists).context("find Maven's list of releases")?;
     let mut paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let list = paths.find(is_list).context("Maven has brought no list of releases")?;
+    let list = paths.find(is_list).context("Maven has not downloaded the list of releases")?;
     let list = std::fs::read_to_string(&list)?;
     let all = list.split("<version>").skip(1).filter_map(|rest| rest.split('<').next());
     let is_own = |version: &&str| {
@@ -165,7 +165,7 @@ fn folder_of(release: &str) -> Result<PathBuf> {
     let folder = tree::root().join(format!("crates/versions/src/v{major}_{minor}"));
     ensure!(
         folder.join("mod.rs").is_file(),
-        "there is no line {major}.{minor}: write {}/mod.rs first",
+        "the line {major}.{minor} does not exist: write {}/mod.rs first",
         folder.display()
     );
     Ok(folder)
@@ -273,7 +273,7 @@ fn in_short(kind: &str) -> Result<String> {
         "Kibibytes" => "KiB",
         "Mebibytes" => "MiB",
         "BytesPerSecond" => "B/s",
-        other => bail!("nobody knows how the unit {other} is written: add it to line.rs"),
+        other => bail!("the form of the unit {other} is unknown: add it to line.rs"),
     };
     Ok(format!("{head}:{unit}{end}"))
 }
@@ -318,6 +318,6 @@ fn unit(converter: &str) -> Result<&'static str> {
         other if other.contains("MEBIBYTES") => "MiB",
         other if other.starts_with("KIBIBYTES_") => "KiB",
         other if other.starts_with("BYTES_") => "B",
-        other => bail!("nobody knows what the converter {other} counts: add it to line.rs"),
+        other => bail!("the unit of the converter {other} is unknown: add it to line.rs"),
     })
 }

@@ -130,7 +130,7 @@ fn gate(options: &Options) -> Result<()> {
     step("generated documents", &mut crate::docs::check)?;
     step("static program", &mut || {
         if let Some(why) = crate::static_program::check()? {
-            println!("== static program: left out, {why}");
+            println!("== static program: skipped, {why}");
         }
         Ok(())
     })?;
@@ -167,7 +167,9 @@ fn notebook() -> Vec<(&'static str, String)> {
 fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds)> {
     let programs = programs::built()?;
     if without_cassandra {
-        println!("== real Cassandra: left out as asked; `cargo xtask cassandra` runs it");
+        println!(
+            "== real Cassandra: skipped as requested; `cargo xtask cassandra` runs these tests"
+        );
         let (others, seconds) = tests_of_all(&programs, stored)?;
         return Ok((others.alone(), seconds));
     }
@@ -257,8 +259,8 @@ fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
     let seen = process::stderr(&driver, &compile, &environment)?;
     ensure!(
         seen.contains("error: length comparison to zero"),
-        "clippy's compiler does not lint: {seen}\nhint: is rust-toolchain.toml newer than \
-         xtask/src/ci.rs?"
+        "clippy's compiler found no mistake in a file with mistakes: {seen}\nhint: is \
+         rust-toolchain.toml newer than xtask/src/ci.rs?"
     );
     Ok(environment)
 }

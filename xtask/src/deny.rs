@@ -22,7 +22,8 @@ pub fn run() -> Result<()> {
     own()?;
     if process::output(&cargo(), &["deny", "--version"]).is_err() {
         println!(
-            "not checked: advisories; `cargo install --locked cargo-deny` brings what checks them"
+            "not checked: advisories; `cargo install --locked cargo-deny` installs the program \
+             that checks them"
         );
         return Ok(());
     }
@@ -34,10 +35,13 @@ pub fn run() -> Result<()> {
         return deny(&[], &["advisories"]);
     }
     if !has_database() {
-        println!("not checked: advisories; their database cannot be fetched, and none is here");
+        println!(
+            "not checked: advisories; their database is neither available for download nor on this \
+             machine"
+        );
         return Ok(());
     }
-    println!("advisories as of the last time that they could be fetched");
+    println!("advisories as of their last successful download");
     deny(&["--offline"], &["advisories"])
 }
 
@@ -51,7 +55,8 @@ fn own() -> Result<()> {
     let path = tree::root().join("deny.toml");
     let text =
         std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    let rules = Rules::read(&text).context("deny.toml has what `cargo xtask deny` cannot check")?;
+    let rules = Rules::read(&text)
+        .context("deny.toml contains settings that `cargo xtask deny` cannot check")?;
     let words = [
         "metadata",
         "--format-version=1",
@@ -81,7 +86,7 @@ fn own() -> Result<()> {
         );
     }
     println!(
-        "{} packages: licences, sources and versions are as deny.toml wants them",
+        "{} packages: licences, sources and versions are as deny.toml requires",
         packages.len()
     );
     Ok(())

@@ -53,7 +53,7 @@ fn compare(name: &str, text: &str) -> Result<()> {
     if written != text {
         bail!("{name} does not match the program; hint: `cargo xtask docs` writes it");
     }
-    println!("docs: {name} is fresh");
+    println!("docs: {name} is up to date");
     Ok(())
 }
 

@@ -18,7 +18,7 @@ pub fn check() -> Result<Option<String>> {
     let Some(one) = [Architecture::X86, Architecture::Arm].into_iter().find(|one| one.is_ours())
     else {
         return Ok(Some(format!(
-            "no program is made for {}",
+            "cassay has no static program for {}",
             std::env::consts::ARCH
         )));
     };
@@ -37,7 +37,10 @@ pub fn check() -> Result<Option<String>> {
 /// The crates do not compile, or there are no such crates.
 fn check_for(one: Architecture) -> Result<()> {
     let packages = packages_of_c_library(&Tree::read()?);
-    ensure!(!packages.is_empty(), "no crate names libc: what does?");
+    ensure!(
+        !packages.is_empty(),
+        "no crate depends on libc, but one must"
+    );
     let folder = crate::ci::target().display().to_string();
     let mut arguments = vec!["check", "--quiet", "--locked"];
     arguments.extend(["--target", one.target(), "--target-dir", &folder]);

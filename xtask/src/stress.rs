@@ -35,7 +35,9 @@ impl Busy {
         process::run("stress-ng", &[&arguments[..], &["--dry-run"]].concat())
             .context("keep the machine busy\nhint: apt-get install stress-ng")?;
         let child = process::start("stress-ng", &arguments).context("keep the machine busy")?;
-        println!("== the machine is kept busy: {hogs} hogs on {cpus} CPUs, one on the disk");
+        println!(
+            "== stress-ng keeps the machine busy: {hogs} hogs on {cpus} CPUs, one on the disk"
+        );
         Ok(Busy(child))
     }
 
@@ -46,7 +48,7 @@ impl Busy {
     pub fn still(&mut self) -> Result<()> {
         match self.0.try_wait().context("look at stress-ng")? {
             None => Ok(()),
-            Some(end) => bail!("the machine was not kept busy: stress-ng has ended ({end})"),
+            Some(end) => bail!("stress-ng ended early, so the machine was not busy ({end})"),
         }
     }
 }

@@ -95,30 +95,33 @@ const RULES: [(&str, Rule); 38] = [
     ),
     ("files make no large circle", circles::circles),
     ("calls that follow each other are a chain", chains::chains),
-    ("types are named by what they are", type_names::type_names),
     (
-        "files are named by what they contain",
+        "the name of a type describes the type",
+        type_names::type_names,
+    ),
+    (
+        "the name of a file describes its content",
         type_names::file_names,
     ),
     (
-        "functions are named by what they do",
+        "the name of a function describes its work",
         function_names::function_names,
     ),
     ("names of tests are short", function_names::test_names),
-    ("comments name what is there", comments::names),
+    ("comments name only existing items", comments::names),
     ("comments of an item are sentences", comments::sentences),
     ("comments name their subject", comments::plain),
     ("documents are in plain English", sentences::sentences),
     ("messages are in plain English", messages::messages),
     ("lines fit", text::line_lengths),
     ("files fit", text::file_lengths),
-    ("nothing is left over", text::leftovers),
+    ("the tree has no leftovers", text::leftovers),
     ("files are small", text::file_sizes),
     ("changes have the form of a changelog", changes::changes),
     ("links between documents resolve", text::links),
     ("commands and files that documents name exist", text::names),
     (
-        "developers' documents name what is in the code",
+        "developers' documents name only items of the code",
         identifiers::identifiers,
     ),
     (
@@ -130,7 +133,7 @@ const RULES: [(&str, Rule); 38] = [
         "docs/measurement.md states the limits of the code",
         limits::limits,
     ),
-    ("docs/traps.md names tests that are there", traps::traps),
+    ("docs/traps.md names only existing tests", traps::traps),
     ("documents count right", counts::numbers),
     ("HACKING.md names every command of xtask", counts::commands),
     (
@@ -156,7 +159,7 @@ pub fn run() -> Result<()> {
         }
     }
     if violations_count > 0 {
-        bail!("tidy: {violations_count} violations; STYLE.md says why each rule is there");
+        bail!("tidy: {violations_count} violations; STYLE.md states the reason for each rule");
     }
     println!("tidy: {} rules, {} files", RULES.len(), tree.files.len());
     Ok(())

@@ -101,5 +101,5 @@ impl Tree {
 /// Returns the root of the tree: the folder above `xtask`.
 pub fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().expect("xtask stands in the root").to_owned()
+    xtask.parent().expect("find the parent folder of xtask").to_owned()
 }

@@ -20,7 +20,10 @@ use std::time::Duration;
 
 fn main() -> Result<()> {
     if let Some(code) = agent::answer() {
-        anyhow::ensure!(code == 0, "an agent of ours has failed; see its log");
+        anyhow::ensure!(
+            code == 0,
+            "an agent of this example failed: see the log of the agent"
+        );
         return Ok(());
     }
     let numbers: Vec<u64> = std::env::args()

@@ -47,7 +47,12 @@ const WORK_MAX_BYTES: u64 = 64 << 20;
 /// # Errors
 /// The output is closed; or the amount of I/O is zero or too large.
 pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
-    let number = |text: &str| text.parse::<u64>().context("a disk benchmark requires two numbers");
+    let number = |text: &str| {
+        text.parse::<u64>().context(
+            "read the number of requests and the bytes of each: a disk benchmark requires two \
+             whole numbers",
+        )
+    };
     let work = DiskWork {
         requests: number(requests)?,
         bytes: number(bytes)?,
@@ -85,7 +90,10 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
             file.and_then(|file| read(&File::from(file), work)),
         )?;
     }
-    let written = writing.join().ok().context("the thread that writes failed")??;
+    let written = writing
+        .join()
+        .ok()
+        .context("the writing thread of the disk benchmark panicked")??;
     match (found, written) {
         (Some(_), _) => Ok(()),
         // If there is no other file, the test reads the file that it has just written.

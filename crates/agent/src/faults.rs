@@ -110,7 +110,8 @@ impl AgentState {
         // The agent holds the lock during the healing. So the end of the agent waits for the
         // healing, and no process starts afterwards.
         let mut all = self.faults.lock();
-        let state = all.get_mut(number as usize).context("no fault has this number")?;
+        let state =
+            all.get_mut(number as usize).context("the agent has no fault of this number")?;
         let by_itself = matches!(state, State::Whole(_));
         if let State::Broken(what, _) = state {
             let processes = what.heal(self);
@@ -123,7 +124,7 @@ impl AgentState {
             self.faults.news.notify_all();
         }
         let State::Whole(healed) = state else {
-            anyhow::bail!("the fault is still in force")
+            anyhow::bail!("the fault is still in force after the attempt to heal it")
         };
         let healed = healed.clone().map_err(anyhow::Error::msg)?;
         Ok(HealAnswer {
@@ -135,7 +136,7 @@ impl AgentState {
 
 impl Serve<AgentState> for Inject {
     fn serve(self, here: &AgentState) -> Result<Broken> {
-        let own = here.own().context("this agent is ending")?;
+        let own = here.own().context("the agent is ending, so it starts no fault")?;
         // The agent holds the lock during the injection, so that no thread heals the fault before
         // it exists.
         let mut all = here.faults.lock();
@@ -161,7 +162,10 @@ impl Serve<AgentState> for Inject {
                 all.push(State::Whole(Ok(HealAnswer::default())));
                 return match undone {
                     Ok(_) => Err(error),
-                    Err(failed) => Err(error.context(format!("and undoing it failed: {failed:#}"))),
+                    Err(failed) => Err(error.context(format!(
+                        "the fault failed to start, and the agent could not undo the begun change: \
+                         {failed:#}"
+                    ))),
                 };
             }
         }
@@ -173,7 +177,8 @@ impl Serve<AgentState> for Renew {
     fn serve(self, here: &AgentState) -> Result<()> {
         let Broken(number) = self.broken;
         let mut all = here.faults.lock();
-        let state = all.get_mut(number as usize).context("no fault has this number")?;
+        let state =
+            all.get_mut(number as usize).context("the agent has no fault of this number")?;
         if let State::Broken(_, deadline) = state {
             *deadline = Deadline::after(Duration::from_millis(self.within_ms));
         }
@@ -193,7 +198,7 @@ impl Serve<AgentState> for StartedProcesses {
         match here.faults.lock().get(number as usize) {
             Some(State::Broken(what, _)) => Ok(what.started()),
             Some(State::Whole(_)) => Ok(Vec::new()),
-            None => anyhow::bail!("no fault has this number"),
+            None => anyhow::bail!("the agent has no fault of this number"),
         }
     }
 }

@@ -119,7 +119,7 @@ impl AgentState {
         // A read of a pipe or a device would never end.
         ensure!(
             !to.starts_with(from),
-            "the second folder is below the first, whose files it must hold"
+            "the second folder is below the first, so cassay cannot link the files into it"
         );
         let source = self.files.admit_to_write(from)?.folder(false)?;
         let target = self.files.admit_to_write(to)?.folder(true)?;

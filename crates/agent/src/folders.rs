@@ -121,7 +121,7 @@ impl Folders {
                 let folders: Vec<String> =
                     all.iter().map(|folder| folder.path.display().to_string()).collect();
                 anyhow::bail!(
-                    "{} is not a file of this agent, whose files are below: {}",
+                    "{} is not a file of this agent, which accesses only files below: {}",
                     path.display(),
                     if folders.is_empty() {
                         "nothing".to_owned()
@@ -173,7 +173,7 @@ pub(crate) fn check_below(path: &str) -> Result<&Path> {
     let is_down = |part: Component<'_>| matches!(part, Component::Normal(_));
     ensure!(
         !path.is_empty() && parts.clone().all(is_down),
-        "{path:?} is not the name of a file below a folder"
+        "{path:?} is not a relative path without `.` and `..`"
     );
     Ok(Path::new(path))
 }

@@ -149,7 +149,11 @@ impl Guard {
         }
         if let Err(error) = self.begin(&mut state) {
             // The standard error of the guard goes to the agent's log.
-            let _ = writeln!(std::io::stderr(), "the guard ended ({ended:?}): {error:#}");
+            let _ = writeln!(
+                std::io::stderr(),
+                "the guard of the agent ended ({ended:?}), and its replacement did not start: \
+                 {error:#}"
+            );
         }
     }
 

@@ -136,7 +136,7 @@ impl AgentState {
             .admit_to_write(&start.output)?
             .open(flags, Mode::from_raw_mode(0o666))
             .with_context(|| format!("write {}", start.output.display()))?;
-        let errors = output.try_clone().context("share the output file")?;
+        let errors = output.try_clone().context("duplicate the descriptor of the output file")?;
         command.stdout(output).stderr(errors);
         let to = start.confinement.as_deref();
         let pending = cpu_affinity::admit(&mut command, self.group.get(), to)?;
@@ -175,7 +175,7 @@ impl AgentState {
     pub(crate) fn volume(&self) -> Result<&Volume> {
         self.volume
             .get()
-            .context("this host has no separate volume: add a volume to it")
+            .context("this host has no separate volume: add one with `host: {volume: 20GiB}`")
     }
 
     /// Returns the device number of the host's volume. Returns `None` if the host has no volume.

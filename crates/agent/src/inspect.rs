@@ -81,7 +81,10 @@ fn names(folder: &Path) -> Result<Vec<String>> {
 impl Serve<AgentState> for CleanFolder {
     fn serve(self, here: &AgentState) -> Result<Vec<String>> {
         if let Some(left) = clusters(&self.0)?.first() {
-            bail!("the cluster {} still exists", left.id);
+            bail!(
+                "the folder still contains the cluster {}: stop that cluster first",
+                left.id
+            );
         }
         let mut removed = Vec::new();
         for name in names(&self.0)? {

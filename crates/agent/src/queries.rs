@@ -84,7 +84,7 @@ fn cores(group: &Group, length: Duration) -> Result<f64> {
         Ok(used.as_nanos() as f64 / (clock::now_ns() - began_ns) as f64)
     })();
     let ended = child.kill().and_then(|()| child.wait());
-    ended.context("end a thread that worked")?;
+    ended.context("end the process that kept a CPU busy")?;
     looked
 }
 

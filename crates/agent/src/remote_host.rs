@@ -45,7 +45,11 @@ impl Serve<AgentState> for Settle {
                 self.folder.parent().context("find the parent of a folder")?,
             )?,
         };
-        let above = self.folder.ancestors().nth(2).context("a folder of a cluster's")?;
+        let above = self
+            .folder
+            .ancestors()
+            .nth(2)
+            .context("find the folder above that of the cluster")?;
         let jars = supply_folder(above);
         // The folder of the jars remains for the next cluster.
         create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
@@ -110,9 +114,9 @@ fn check_mounts() -> Result<()> {
     };
     ensure!(
         is_own,
-        "this machine does not allow separate mounts for its agent, so cassay cannot create a \
-         volume\nhint: with `sudo: true`, the agent is root on it; in a container, it needs \
-         CAP_SYS_ADMIN"
+        "this machine does not allow separate mounts for the agent, so cassay cannot create a \
+         volume\nhint: set `sudo: true`, so that the agent runs as root; in a container, the agent \
+         needs CAP_SYS_ADMIN"
     );
     Ok(())
 }
@@ -143,7 +147,10 @@ impl Serve<AgentState> for AvailableMemory {
 
 impl Serve<AgentState> for FindMarked {
     fn serve(self, _: &AgentState) -> Result<Vec<Identity>> {
-        ensure!(!self.0.is_empty(), "without a mark every JVM would be one");
+        ensure!(
+            !self.0.is_empty(),
+            "the mark is empty, so it would match every JVM of the machine"
+        );
         Ok(process::jvms_with(&self.0))
     }
 }
@@ -156,7 +163,7 @@ impl Serve<AgentState> for ClearCluster {
         };
         ensure!(
             is_one(&self.id) && self.folder.ends_with(&self.id),
-            "{} is not a folder of the cluster {:?}",
+            "{} is not the folder of the cluster {:?}",
             self.folder.display(),
             self.id
         );

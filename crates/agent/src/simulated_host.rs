@@ -58,7 +58,7 @@ fn enter_host(name: &str) -> Result<Option<String>> {
     // If systemd does not create a scope, the agent creates groups as on a machine without systemd.
     let why = systemd_scope::enter(name).err();
     cgroup::step_aside()?;
-    Ok(why.map(|why| format!("systemd does not delegate its control groups: {why:#}")))
+    Ok(why.map(|why| format!("systemd does not delegate control groups to the agent: {why:#}")))
 }
 
 impl Serve<AgentState> for MakeBridge {
@@ -162,7 +162,10 @@ impl Serve<AgentState> for Limits {
 
 impl Serve<AgentState> for DropPageCache {
     fn serve(self, here: &AgentState) -> Result<()> {
-        let data = here.data.get().context("this host has no data yet")?;
+        let data = here
+            .data
+            .get()
+            .context("this host has no data folder yet: start a node on it first")?;
         let folder = foreign::folder(data).with_context(|| format!("open {}", data.display()))?;
         rustix::fs::syncfs(&folder).with_context(|| format!("sync {}", data.display()))?;
         here.group()?.drop_cache()

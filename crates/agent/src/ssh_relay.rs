@@ -24,7 +24,8 @@ impl<R: Read> Read for PlainReader<R> {
 /// No agent listens in that folder.
 pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
     let agent = host::agent::knock(folder).context(
-        "the machine has no kept agent: it was restarted, or another program stopped the agent",
+        "no agent of an earlier command runs on the machine: the machine was restarted, or another \
+         program stopped the agent",
     )?;
     let mut to_agent = agent.try_clone().context("share a connection")?;
     std::thread::Builder::new()

@@ -38,7 +38,7 @@ pub(crate) fn enter(agent: &str) -> Result<()> {
     while !is_in(&std::fs::read_to_string("/proc/self/cgroup")?, &unit) {
         ensure!(
             !deadline.passed(),
-            "systemd has created {unit}, but this process is not in it after {} s",
+            "systemd accepted the scope {unit}, but this process was not in the scope after {} s",
             LIMIT.as_secs()
         );
         clock::sleep(POLL);

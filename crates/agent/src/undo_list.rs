@@ -56,10 +56,10 @@ impl UndoList {
         let mut entries = self.entries();
         ensure!(
             !self.is_closed.load(Ordering::Relaxed),
-            "this agent is ending"
+            "the agent is ending, so it records no further change"
         );
         let mut noted = self.noted();
-        let noted = noted.as_mut().context("this list has no path")?;
+        let noted = noted.as_mut().context("the undo list has no path")?;
         let note = Undo::Note(noted.path()?.to_owned());
         let mut all = entries.clone();
         if !all.contains(&note) {

@@ -104,10 +104,14 @@ impl NoCurve {
     pub fn words(self) -> String {
         match self {
             NoCurve::FewLoads(count) => {
-                format!("{count} usable loads; a curve of three coefficients needs {LOADS_MIN}")
+                format!(
+                    "only {count} loads are usable, but a curve of three coefficients needs \
+                     {LOADS_MIN}"
+                )
             }
             NoCurve::StillGrowing => {
-                "throughput does not yet flatten at the highest load: more in flight would show it"
+                "throughput does not yet flatten at the highest load: measure with more operations \
+                 in flight"
                     .to_owned()
             }
             NoCurve::OffCurve(off) => format!(

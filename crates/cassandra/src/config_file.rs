@@ -59,10 +59,10 @@ pub fn change(
 ) -> Result<String> {
     refuse(of, overrides)?;
     if overrides.contains_key("num_tokens") {
-        bail!("cassay cannot change num_tokens: the node already has its tokens");
+        bail!("cassay cannot change num_tokens of a node that already has tokens");
     }
     let line = |line: &str| -> Result<(String, Value)> {
-        let (key, value) = line.split_once(": ").context("a line without a key")?;
+        let (key, value) = line.split_once(": ").context("a line contains no key")?;
         let value = serde_json::from_str(value).with_context(|| format!("read {key}"))?;
         Ok((key.to_owned(), value))
     };

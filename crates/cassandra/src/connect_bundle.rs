@@ -98,10 +98,11 @@ impl BehindProxy {
             bail!("{url} lists no node");
         };
         rustls::pki_types::ServerName::try_from(first.as_str())
-            .with_context(|| format!("{url} names a node {first:?}"))?;
+            .with_context(|| format!("read the node name {first:?} in the response of {url}"))?;
         let (_, proxies) = addresses_of(&said.sni_proxy_address)
             .with_context(|| format!("find the proxy in the response of {url}"))?;
-        let proxy = *proxies.first().context("the proxy has no address")?;
+        let proxy =
+            *proxies.first().context("name resolution returned no address for the proxy")?;
         Ok(BehindProxy {
             tls,
             moves: NodeAddressMap::behind(Proxy::from_address(proxy)),
@@ -166,7 +167,10 @@ fn usable(material: &TlsMaterial) -> Result<Tls> {
 
 /// Queries the metadata service.
 fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metadata> {
-    let (place, pem) = material.roots.as_ref().context("a bundle has authorities")?;
+    let (place, pem) = material
+        .roots
+        .as_ref()
+        .context("find the certificate authorities of the bundle")?;
     let roots: Vec<Certificate<'static>> = tls_file::certificates(Role::Authorities, place, pem)?
         .iter()
         .map(|one| Certificate::from_der(one).to_owned())
@@ -183,7 +187,10 @@ fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metad
         .timeout_global(Some(LIMIT))
         .tls_config(tls)
         .build();
-    let mut answered = Err(anyhow!("{} has no address", config.host));
+    let mut answered = Err(anyhow!(
+        "name resolution returned no address for {}",
+        config.host
+    ));
     for address in host::host_names::addresses_of(&config.host, config.port)? {
         let led = RedirectingConnector::to(address, &NodeAddressMap::default());
         let agent = ureq::Agent::with_parts(settings.clone(), DefaultConnector::new(), led);
@@ -197,8 +204,8 @@ fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metad
     let body = response.body_mut().with_config().limit(FILE_BYTES_MAX).read_to_string()?;
     if status != 200 {
         bail!(
-            "the service answered HTTP {status}: resume a hibernating database first, and use no \
-             bundle of a deleted database"
+            "the service answered HTTP {status}: if the database hibernates, resume it; if it was \
+             deleted, use the bundle of another database"
         );
     }
     serde_json::from_str(&body).context("parse its answer")

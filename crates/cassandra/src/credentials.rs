@@ -187,7 +187,7 @@ where
     use rustls::{CertificateError, Error};
     let hint = match find_tls_error(&error) {
         Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => format!(
-            "this machine does not trust the issuer of its certificate; set a PEM file of \
+            "this machine does not trust the issuer of the server's certificate; set a PEM file of \
              certificate authorities in `tls: {{ca: FILE}}` of `{section}`"
         ),
         Some(Error::AlertReceived(alert)) if is_about_clients(*alert) => format!(

@@ -63,7 +63,10 @@ fn leave(file: &Path) -> Result<()> {
             _ => return Ok(()),
         }
         if deadline.passed() {
-            bail!("the node is {mode} after {} s", LEFT_WITHIN.as_secs());
+            bail!(
+                "the node is still in the mode {mode} after {} s",
+                LEFT_WITHIN.as_secs()
+            );
         }
     }
 }
@@ -73,7 +76,9 @@ fn control_of(text: &str) -> Result<NodeControl> {
     let value = |key: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));
         let found = lines.find(|(name, _)| *name == key).map(|(_, value)| value);
-        found.with_context(|| format!("the node reports no {key}"))
+        found.with_context(|| {
+            format!("the configuration file of the Jolokia agent contains no {key}")
+        })
     };
     let address = format!("{}:{}", value("host")?, value("port")?);
     let address = address.parse().with_context(|| format!("read {address}"))?;
@@ -94,7 +99,10 @@ mod tests {
             ("port", whole.replace("port", "door")),
         ] {
             let said = format!("{:#}", control_of(&text).unwrap_err());
-            assert_eq!(said, format!("the node reports no {key}"));
+            assert_eq!(
+                said,
+                format!("the configuration file of the Jolokia agent contains no {key}")
+            );
         }
         let said = control_of(&whole.replace("10.0.0.4", "ten")).unwrap_err();
         assert!(format!("{said:#}").contains("ten:8778"), "{said:#}");

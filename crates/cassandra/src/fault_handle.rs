@@ -192,7 +192,7 @@ impl NodeHandle {
         let said = session.query("SELECT toUnixTimestamp(now()) FROM system.local")?;
         let after_ms = wall_ms();
         let cell = said.rows.first().and_then(|row| row.first());
-        let ms = cell.and_then(cql::Value::as_i64).context("it returns no time")?;
+        let ms = cell.and_then(cql::Value::as_i64).context("the node returned no time")?;
         Ok([ms - after_ms, ms - before_ms])
     }
 
@@ -251,7 +251,7 @@ impl NodeHandle {
         match &self.service {
             Some(service) => service.breaking(ServiceBreak::Pause, self.process),
             None => {
-                let stopped = || format!("{} does not run", self.name);
+                let stopped = || format!("the process of {} is not running", self.name);
                 self.process.map(Injection::Pause).with_context(stopped)
             }
         }
@@ -262,7 +262,7 @@ impl NodeHandle {
     /// # Errors
     /// The node does not run, or is not managed.
     pub fn restartable(&self) -> Result<Restartable> {
-        let stopped = || format!("{} does not run", self.name);
+        let stopped = || format!("the process of {} is not running", self.name);
         let process = self.process.with_context(stopped)?;
         let start = self.own()?.usual(self.address)?;
         Ok(Restartable::by(process, start))

@@ -60,7 +60,10 @@ fn nodes_behind(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo>> {
             match row.get(1) {
                 Some(id @ Value::Uuid(_)) => proxy.note(at, &id.to_string()),
                 other => {
-                    bail!("the node {at} has no id, which cassay needs to contact it: {other:?}")
+                    bail!(
+                        "the server returned no host id for the node {at}, which cassay needs to \
+                         contact it: {other:?}"
+                    )
                 }
             }
             Ok(session.first_address(at))
@@ -72,7 +75,7 @@ fn nodes_behind(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo>> {
 fn ip_of(value: Option<&Value>) -> Result<IpAddr> {
     match value {
         Some(Value::Inet(address)) => Ok(*address),
-        other => bail!("a node without an address: {other:?}"),
+        other => bail!("the server returned no address for a node: {other:?}"),
     }
 }
 

@@ -101,9 +101,12 @@ impl Jolokia {
             (Some(user), Some(source)) => Some(basic(user, credentials::read(source)?.reveal())),
             (None, None) => None,
             (Some(user), None) => bail!(
-                "the user {user} of the Jolokia agents has no password: set a file or a variable"
+                "the user {user} of the Jolokia agents has no password: set the file or the \
+                 environment variable that contains it"
             ),
-            (None, Some(_)) => bail!("a password for the Jolokia agents is set, but no user"),
+            (None, Some(_)) => {
+                bail!("the Jolokia agents have a password but no user: set the user too")
+            }
         };
         let config = ureq::Agent::config_builder()
             .proxy(None)
@@ -159,11 +162,11 @@ impl Jolokia {
     /// The Jolokia agent does not answer.
     pub fn read_bulk(&self, bulk: &Bulk) -> Result<Vec<Option<Value>>> {
         let Value::Array(answers) = self.post(&bulk.body)? else {
-            bail!("{} answered a bulk request with other data", self.url);
+            bail!("{} did not answer a bulk request with a list", self.url);
         };
         if answers.len() != bulk.count {
             bail!(
-                "{} returned {} answers to {}",
+                "{} returned {} answers to {} requests",
                 self.url,
                 answers.len(),
                 bulk.count
@@ -184,7 +187,7 @@ impl Jolokia {
         let mut answer = self.post(request.to_string().as_bytes())?;
         if answer["status"] != 200 {
             bail!(
-                "{operation} of {mbean} at {}: {}",
+                "call {operation} of {mbean} at {}: {}",
                 self.url,
                 answer["error"]
             );
@@ -268,7 +271,7 @@ pub fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let (place, pem) = &identity.key;
     let key = PrivateKey::from_pem(&tls_file::plain(pem))
         .ok()
-        .with_context(|| format!("read {place} as a key"))?;
+        .with_context(|| format!("read {place} as a private key"))?;
     Ok(ClientCert::new_with_certs(&chain, key))
 }
 
@@ -401,7 +404,7 @@ mod tests {
                 "HTTP 400: is overloaded",
             ),
             ("200 OK", "[]", "returned 0 answers to 1"),
-            ("200 OK", "{}", "other data"),
+            ("200 OK", "{}", "did not answer a bulk request with a list"),
             ("200 OK", "[{\"status\"", "query the MBean agent at"),
         ] {
             let error = format!("{:#}", answered(status, body).unwrap_err());

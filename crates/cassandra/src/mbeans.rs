@@ -80,7 +80,7 @@ pub fn take_snapshot(agent: &Jolokia, tag: &str, keyspace: &str, tables: &[&str]
 pub fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> {
     const OPERATION: &str = "clearSnapshot(java.lang.String,[Ljava.lang.String;)";
     if tag.is_empty() {
-        bail!("without a name, a server would clear all snapshots");
+        bail!("the name of the snapshot is empty: the server would clear all snapshots");
     }
     let cleared = agent.call(STORAGE, OPERATION, &[json!(tag), json!([keyspace])]);
     cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
@@ -160,8 +160,8 @@ pub fn import(
     match refused.as_array() {
         Some(folders) if folders.is_empty() => Ok(()),
         _ => bail!(
-            "the node refused the SSTables of {folder} for {keyspace}.{table}. Its log \
-             (system.log) contains the reason. Check the snapshot with `verify`"
+            "the node refused the SSTables of {folder} for {keyspace}.{table}. The log of the node \
+             (system.log) contains the reason. Check the snapshot with `cassay snapshot verify`"
         ),
     }
 }

@@ -79,7 +79,7 @@ impl NodeHandle {
         let largest = files
             .max_by_key(|file| (!is_own(&file.keyspace), file.bytes))
             .map(|file| (file.table.join(file.name), file.bytes));
-        largest.with_context(|| format!("{} has no file with data", self.name))
+        largest.with_context(|| format!("{} has no SSTable with a data file", self.name))
     }
 
     /// Returns the data files of these keyspaces, or of all keyspaces if the list is empty. If a

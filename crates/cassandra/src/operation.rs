@@ -197,7 +197,7 @@ impl NodeControl {
         let names = answer
             .first()
             .and_then(|value| value.as_ref()?.as_array())
-            .context("a node does not report NonLocalStrategyKeyspaces")?;
+            .context("the node does not report NonLocalStrategyKeyspaces, its list of keyspaces")?;
         let names = names.iter().filter_map(|name| Some(name.as_str()?.to_owned()));
         let (own, mut others): (Vec<_>, Vec<_>) = names.partition(|name| is_own(name));
         if others.is_empty() {
@@ -216,7 +216,7 @@ impl NodeControl {
     ) -> Result<()> {
         for keyspace in keyspaces {
             if deadline.passed() {
-                bail!("no time remained for {keyspace}");
+                bail!("the time limit of the operation passed before it reached {keyspace}");
             }
             what(&KeyspaceWork {
                 control: self,
@@ -236,7 +236,7 @@ impl NodeControl {
     ) -> Result<String> {
         let agent = self.0.with_limit(limit);
         agent.call(mbean, operation, arguments)?;
-        Ok("it was asked to".to_owned())
+        Ok("the node accepted the request".to_owned())
     }
 }
 
@@ -302,7 +302,7 @@ impl KeyspaceWork<'_> {
                 // The server returns the number of a repair before the repair thread registers it.
                 None if !begin.passed() => {}
                 None => bail!(
-                    "the node does not report its repair {number} of {}",
+                    "the node does not report the state of repair {number} of {}",
                     self.keyspace
                 ),
                 Some(Some((&"IN_PROGRESS", _))) => {}

@@ -104,7 +104,10 @@ impl Order {
             Some(SecretSource::File(path)) => Some(PasswordPlace::File(absolute(path)?)),
             Some(SecretSource::Env(name)) => Some(PasswordPlace::Env(name.clone())),
             Some(SecretSource::Named(_) | SecretSource::Held(_)) => {
-                bail!("the password of the Jolokia agents has no source: set a file or a variable")
+                bail!(
+                    "the password of the Jolokia agents has no source: set the file or the \
+                     environment variable that contains it"
+                )
             }
         };
         let tls = |tls: &TlsSpec| -> Result<TlsWords> {
@@ -233,7 +236,7 @@ pub fn answer() -> Option<Result<()>> {
     };
     let order = order
         .to_str()
-        .context("an order that is not UTF-8")
+        .context("read the request, which is not UTF-8")
         .and_then(|text| serde_json::from_str(text).context("read the request"));
     Some(order.and_then(|order: Order| act(&order)))
 }

@@ -89,7 +89,8 @@ impl StatementGate {
         for change in changes.map_err(|fault| unreadable(&fault, cql))? {
             let Some(object) = &change.object else {
                 bail!(
-                    "cassay did not start {}, and never sends this to such a cluster: {cql}",
+                    "cassay did not start {}, and never sends such a statement to clusters that it \
+                     did not start: {cql}",
                     session.node()
                 );
             };

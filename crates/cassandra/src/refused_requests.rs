@@ -58,7 +58,7 @@ const SIGNS: [(&[&str], &str); 6] = [
             "DRAINING",
             "Stop listening for CQL clients",
         ],
-        "another program shut the node down",
+        "another program stopped the node",
     ),
 ];
 
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(sign(memory).unwrap().0, "the node ran out of memory");
         assert_eq!(
             sign("INFO Announcing shutdown").unwrap().0,
-            "another program shut the node down"
+            "another program stopped the node"
         );
         let corrupt = "ERROR [ReadStage-2] FileUtils.java:74 - org.apache.cassandra.io.sstable.\
                        CorruptSSTableException: Corrupted: nb-2-big-Data.db";

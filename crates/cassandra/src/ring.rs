@@ -37,19 +37,25 @@ impl Replication {
     /// # Errors
     /// The strategy is not one of Cassandra's own, or a number of copies is not a number.
     pub fn parse(options: &BTreeMap<String, String>) -> Result<Replication> {
-        let class = options.get("class").context("replication has no class")?;
+        let class = options.get("class").context("the replication options contain no class")?;
         let copies = |(name, text): (&String, &String)| -> Result<usize> {
             // `3/1` means three copies. One of them is transient, but its node still stores the
             // range.
             let whole = text.split('/').next().unwrap_or_default();
             let number = whole.parse();
-            number.with_context(|| format!("the replication has {text:?} copies for {name:?}"))
+            number.with_context(|| {
+                format!(
+                    "the number of copies for {name:?} in the replication options is {text:?}, \
+                     which is not a number"
+                )
+            })
         };
         match class.rsplit('.').next().unwrap_or_default() {
             "SimpleStrategy" => {
                 let found = options.get_key_value("replication_factor");
                 Ok(Replication::Simple(copies(found.context(
-                    "SimpleStrategy lacks replication_factor, the number of copies",
+                    "the options of SimpleStrategy contain no replication_factor, the number of \
+                     copies",
                 )?)?))
             }
             "NetworkTopologyStrategy" => {
@@ -60,8 +66,8 @@ impl Replication {
             "EverywhereStrategy" => Ok(Replication::Everywhere),
             "LocalStrategy" => Ok(Replication::Local),
             _ => bail!(
-                "the replication strategy {class} is unknown, so the owners of the data \
-                        are unknown"
+                "cassay does not know the replication strategy {class}, so it cannot determine the \
+                 owners of the data"
             ),
         }
     }

@@ -78,7 +78,7 @@ impl NodeControl {
     /// The node does not answer within `limit`.
     pub fn members(&self, limit: Duration) -> Result<Members> {
         let answers = self.0.with_limit(limit).read(&ATTRIBUTES)?;
-        members_of(&answers).context("a node does not report the members of the ring")
+        members_of(&answers).context("the node does not report the members of the ring")
     }
 }
 

@@ -81,8 +81,8 @@ impl Node<'_> {
         let table = accord_table(&mut self.session()?, keyspace)?;
         Ok(table.map(|table| {
             format!(
-                "{keyspace}.{table} is a table of Accord, whose requests Cassandra does not count \
-                 per table"
+                "{keyspace}.{table} uses Accord transactions, which Cassandra does not count per \
+                 table"
             )
         }))
     }

@@ -96,9 +96,9 @@ pub fn acts(how: ServiceBreak) -> &'static [NodeAct] {
 /// Returns the reason why cassay refuses an action on `node`, and the option that would permit it.
 fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
-        NodeAct::Restart => "does not stop and start it",
+        NodeAct::Restart => "does not stop or start it",
         NodeAct::Signal => "sends no signals to it",
-        NodeAct::Network => "drops none of its packets and connections",
+        NodeAct::Network => "does not drop its packets and connections",
         NodeAct::Pods => "does not delete its pod",
     };
     format!(

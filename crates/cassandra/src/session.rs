@@ -72,7 +72,7 @@ impl QueryResult {
         let index = self.columns.iter().position(|column| column == name);
         index.with_context(|| {
             format!(
-                "the server sent no column {name}, but {}",
+                "the server did not send the column {name}; it sent only {}",
                 self.columns.join(", ")
             )
         })
@@ -539,7 +539,10 @@ impl Session {
             let header = self.exchange(shown)?;
             let response = parse(&header, &self.body, node, shown)?;
             let Response::Result(body) = response else {
-                bail!("{node} answered a query with {}", name_of(&header));
+                bail!(
+                    "{node} answered a query with an unexpected message: {}",
+                    name_of(&header)
+                );
             };
             paging_state = match body {
                 ResultBody::Rows(rows) => {
@@ -567,7 +570,11 @@ impl Session {
         let header = self.exchange(cql)?;
         match parse(&header, &self.body, self.node, cql)? {
             Response::Result(ResultBody::Prepared(prepared)) => Ok(prepared),
-            _ => bail!("{} answered PREPARE with {}", self.node, name_of(&header)),
+            _ => bail!(
+                "{} answered PREPARE with an unexpected message: {}",
+                self.node,
+                name_of(&header)
+            ),
         }
     }
 
@@ -600,7 +607,8 @@ impl Session {
         }
         let all: Vec<String> = all.into_iter().collect();
         anyhow!(
-            "{error:#}\nhint: its datacenters are {}: use these names in `keyspace.replication`",
+            "{error:#}\nhint: the data centers of the cluster are {}: use these names in \
+             `keyspace.replication`",
             all.join(", ")
         )
     }
@@ -640,7 +648,7 @@ impl Session {
             }
             if deadline.passed() {
                 bail!(
-                    "the nodes disagree on the schema: versions {}",
+                    "the nodes have different schema versions: {}",
                     versions.join(", ")
                 );
             }
@@ -851,7 +859,10 @@ fn append(result: &mut QueryResult, rows: &Rows<'_>) -> Result<()> {
 }
 
 fn name_of(header: &Header) -> String {
-    format!("an unexpected message (opcode {:#04x})", header.opcode)
+    format!(
+        "the node sent an unexpected message (opcode {:#04x})",
+        header.opcode
+    )
 }
 
 fn unreadable(fault: &CqlMistake, cql: &str, shown: &str) -> anyhow::Error {

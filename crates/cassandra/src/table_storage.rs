@@ -49,7 +49,9 @@ impl Node<'_> {
         let mut sum = TableStorage::default();
         for table in tables {
             let read = read(agent, keyspace, table);
-            sum.add(&read.with_context(|| format!("ask {} for {table}", self.name()))?);
+            sum.add(
+                &read.with_context(|| format!("ask {} for the storage of {table}", self.name()))?,
+            );
         }
         Ok(sum)
     }

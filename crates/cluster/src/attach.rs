@@ -181,10 +181,14 @@ fn agents_of(
     let mut agents = Vec::with_capacity(nodes.len());
     for node in nodes {
         let address = SocketAddr::new(node.address.ip(), access.port);
-        let agent = Jolokia::attached(address, access, moves).context("use the Jolokia agents")?;
+        let agent =
+            Jolokia::attached(address, access, moves).context("connect to the Jolokia agents")?;
         let agent = match agent.with_limit(AGENT_LIMIT).read(&[VERSION]) {
             Ok(answer) if answer.first().is_some_and(Option::is_some) => Ok(agent),
-            Ok(_) => Err(format!("{address} provides no MBeans of Cassandra")),
+            Ok(_) => Err(format!(
+                "the Jolokia agent at {address} provides no MBeans of Cassandra: is it in the JVM \
+                 of a node?"
+            )),
             Err(error) => Err(format!("{error:#}")),
         };
         if let Err(reason) = &agent {
@@ -205,8 +209,10 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
             password: credentials::read(source)?,
         }),
         (None, None) => None,
-        (Some(user), None) => bail!("user {user} has no password: set a file or a variable"),
-        (None, Some(_)) => bail!("a password is set, but no user"),
+        (Some(user), None) => bail!(
+            "user {user} has no password: set the file or the environment variable that contains it"
+        ),
+        (None, Some(_)) => bail!("the target has a password but no user: set the user too"),
     };
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
     Ok(Access {
@@ -223,7 +229,7 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
         return joined_nodes(&mut session);
     }
     let (host, addresses) = addresses_of(point)?;
-    let mut last = anyhow!("{host} has no address");
+    let mut last = anyhow!("name resolution returned no address for {host}");
     for address in addresses {
         let name = host.parse::<IpAddr>().is_err().then_some(host.as_str());
         let known = access.moves.cluster_address(address);
@@ -267,7 +273,7 @@ fn capabilities(
     let tables = if majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {
         Ok("virtual tables".to_string())
     } else {
-        Err("needs virtual tables, which Cassandra has since 4.0".to_string())
+        Err("cassay needs virtual tables, which Cassandra has since 4.0".to_string())
     };
     let on_machines = match hosts.all[..] {
         [] => capability::OnMachines::none(),
@@ -288,7 +294,8 @@ fn capabilities(
 }
 
 /// Reason why metrics cannot be read by CQL.
-pub(crate) const NO_METRICS: &str = "Cassandra provides metrics as tables since 6.0";
+pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which Cassandra has \
+                                     since 6.0";
 
 /// Reason why MBeans are not available, and how to enable them.
 pub(crate) const NO_AGENTS: &str =

@@ -24,7 +24,7 @@ pub(crate) const NO_HOSTS: &str =
 
 /// Reason why hosts without isolation have no host capabilities.
 pub(crate) const LOOPBACK: &str =
-    "the hosts are only addresses of this machine (isolation loopback)";
+    "the hosts are only loopback addresses of this machine (isolation: loopback)";
 
 /// Returns the capabilities of managed nodes.
 pub(crate) fn managed_capabilities(mbeans: &Answer, hosts: &HostsAnswer) -> Vec<CapabilityStatus> {
@@ -39,14 +39,15 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
     };
     match capability {
         Capability::Provision => ok("settings, heap, JVM options, racks, hosts, number of nodes"),
-        Capability::Restart => ok("drain, stop, new files, start, node by node"),
+        Capability::Restart => ok("node by node: drain, stop, change files, start"),
         Capability::OperationCounts => ok(COUNTS_SOURCE),
         Capability::Settle => by_mbeans(
             "MBeans over the Jolokia agent",
-            "running tasks from virtual tables, no flush, no pending estimate",
+            "cassay sees running compactions in virtual tables, but cannot flush memtables or see \
+             pending compactions",
         ),
         Capability::Snapshot => by_mbeans(
-            "hard links on the nodes' own volumes, and import by MBeans",
+            "hard links on the volumes of the nodes, and imports by MBeans",
             "cassay cannot flush memtables or import files",
         ),
         Capability::OfflineRestore => by_mbeans(
@@ -54,23 +55,24 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
             "snapshots require them",
         ),
         Capability::DropPageCache => match host_capability(hosts, capability) {
-            Ok(how) => Ok(format!("of a whole host: {how}")),
-            Err(_) => ok("file by file: cassay tells the kernel that it does not need the pages"),
+            Ok(how) => Ok(format!("for a whole host at once: {how}")),
+            Err(_) => ok("file by file: cassay asks the kernel to drop the pages of each file"),
         },
         Capability::Mbeans => mbeans.clone(),
         Capability::JvmMetrics => by_mbeans(
             "the JVM's own MBeans over the Jolokia agent",
-            "only the log of the collector is available",
+            "cassay can read only the log of the collector",
         ),
         Capability::GcLog => ok("each node writes a log on this machine"),
         Capability::ProcessStatistics => ok("processes of this machine"),
         Capability::HostMetrics => ok("/proc and /sys of this machine"),
         Capability::Logs => ok("files of this machine"),
         Capability::Settings => ok("system_views.settings"),
-        Capability::NodeSignals | Capability::NodeControl => ok("processes of cassay's agents"),
+        Capability::NodeSignals | Capability::NodeControl => ok("cassay's agents own the \
+             processes"),
         Capability::PodControl => Err(
-            "cassay's own pods only wait, and no operator would start a node in a new pod. cassay \
-             can delete pods of an attached cluster (`attach: {kubernetes: …}`)"
+            "no operator would start a node in a new pod after cassay deleted one of these pods. \
+             cassay can delete pods of an attached cluster (`attach: {kubernetes: …}`)"
                 .to_owned(),
         ),
         Capability::NetworkPolicy => {
@@ -83,13 +85,13 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
 }
 
 fn host_capability(hosts: &HostsAnswer, capability: Capability) -> Answer {
-    let unasked = || Err("cassay did not check this machine".to_string());
+    let unasked = || Err("cassay did not check this capability on this machine".to_string());
     let answers = hosts.as_ref().map_err(String::clone)?;
     answers.get(&capability).cloned().unwrap_or_else(unasked)
 }
 
-const NO_AGENT: &str = "no Jolokia agent in the folder of this distribution (run once without \
-                        CASSANDRA_HOME to fetch it)";
+const NO_AGENT: &str = "the folder of this distribution contains no Jolokia agent (run once \
+                        without CASSANDRA_HOME to fetch the agent)";
 
 /// Returns whether running managed nodes have MBeans.
 pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
@@ -163,8 +165,8 @@ const WITHOUT_MBEANS: &str = "without MBeans, virtual tables show running compac
      cannot flush memtables, and before Cassandra 6.0 it cannot see pending compactions";
 
 /// How cassay observes compactions if metrics are in tables.
-pub(crate) const BY_METRICS: &str =
-    "system_metrics and system_views: running and pending compactions, but no flush of memtables";
+pub(crate) const BY_METRICS: &str = "running and pending compactions from system_metrics and \
+                                     system_views, but no flush of memtables";
 
 /// Returns the capabilities of an attached cluster: virtual tables if its version has them, MBeans
 /// if Jolokia agents are accessible, and machines if they can be reached.
@@ -195,7 +197,7 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
             mbeans.clone().or_else(|why| shown.metrics.clone().map_err(|_| unseen(&why)))
         }
         Capability::JvmMetrics => {
-            mbeans.clone().map_err(|why| format!("cassay can reach no JVM: {why}"))
+            mbeans.clone().map_err(|why| format!("cassay cannot reach the JVMs: {why}"))
         }
         Capability::Snapshot => {
             let how = "the server's own snapshots, created and imported by MBeans";

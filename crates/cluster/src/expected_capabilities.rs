@@ -54,7 +54,7 @@ pub fn capabilities_there(agent: &host::Agent) -> anyhow::Result<Vec<CapabilityS
 fn local_mbeans() -> Answer {
     match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
         None => Ok("the Jolokia agent in every node's JVM".to_string()),
-        Some(_) => Ok("the Jolokia agent, if this user has downloaded it".to_string()),
+        Some(_) => Ok("the Jolokia agent, if cassay has downloaded it for this user".to_string()),
     }
 }
 

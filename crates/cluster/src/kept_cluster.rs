@@ -89,7 +89,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     let index = match id {
         Some(id) => names.iter().position(|name| *name == id),
         None if names.len() > 1 => bail!(
-            "{} kept clusters run, so name one: {}",
+            "{} kept clusters are running: name the one to use: {}",
             names.len(),
             names.join(", ")
         ),
@@ -104,7 +104,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     let (folder, state) = &kept[index];
     if let Some(machine) = state.elsewhere() {
         bail!(
-            "{} is a cluster of {machine}: use it on that machine",
+            "the cluster {} was started by {machine}: run this command on that machine",
             folder.display()
         );
     }

@@ -34,7 +34,8 @@ pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> ClearedLeftovers {
                 cleared.clusters += 1;
                 cleared.processes += processes;
                 say(&format!(
-                    "cassay removed the leftovers of a killed run: {} ({processes} processes)",
+                    "cassay removed the leftovers of a killed run: the folder {} and {processes} \
+                     processes",
                     folder.display()
                 ));
             }

@@ -111,8 +111,8 @@ impl MachineSeen {
         }
         if self.address.is_none() {
             found.push(
-                "cassay does not know the IPv4 address at which other machines reach it: set \
-                 `address: 10.0.0.7` for the machine"
+                "cassay does not know the IPv4 address at which other machines reach this machine: \
+                 set `address: 10.0.0.7` for it"
                     .to_owned(),
             );
         }
@@ -131,9 +131,9 @@ impl MachineSeen {
         let known_ns = ahead_ns.unsigned_abs().saturating_sub(self.clock.wall_bound_ns);
         if known_ns > WALL_LIMIT_NS {
             said.push(format!(
-                "its wall clock is {:.1} s {} the clock of this machine: Cassandra decides the \
-                 later of two writes by these clocks, so synchronise them (chrony, \
-                 systemd-timesyncd)",
+                "the wall clock of the machine is {:.1} s {} the clock of this client. Cassandra \
+                 uses these clocks to decide which of two writes is later: synchronise them \
+                 (chrony, systemd-timesyncd)",
                 ahead_ns.unsigned_abs() as f64 / 1e9,
                 if ahead_ns > 0 { "ahead of" } else { "behind" }
             ));
@@ -141,10 +141,11 @@ impl MachineSeen {
         let of_cluster = |left: &LeftCluster| {
             let (id, host) = (&left.id, &left.host);
             if left.is_held {
-                format!("the cluster {id} runs on it ({host})")
+                format!("the cluster {id} runs on the machine ({host})")
             } else {
                 format!(
-                    "the cluster {id} left files on it ({host}), but no command uses that cluster"
+                    "the cluster {id} left files on the machine ({host}), but no command uses the \
+                     cluster"
                 )
             }
         };
@@ -176,9 +177,9 @@ impl MachineSeen {
         if all {
             let removed = self.agent.clean_folder(&self.folder)?;
             done.push(match removed.len() {
-                0 => "the machine had no jars and programs".to_owned(),
+                0 => "the machine had no jars and programs of cassay to remove".to_owned(),
                 count => format!(
-                    "cassay removed {}: jars and programs",
+                    "cassay removed {} (jars and programs)",
                     counted(count, "entry")
                 ),
             });

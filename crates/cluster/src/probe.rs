@@ -111,14 +111,14 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
         .collect();
     if spec.hosts.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
-            "hosts: cassay does not monitor the machines of {} (`attach: {{hosts: …}}` does; \
-             cassay can import files from their own tools)",
+            "hosts: cassay does not monitor the machines of {}: add them to `attach: {{hosts: \
+             …}}`, or import files of their own monitoring tools",
             elsewhere.join(", ")
         ));
     }
     if spec.processes.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
-            "processes: cassay did not start {}, so it observes only itself",
+            "processes: cassay did not start {}, so it observes only its own process",
             elsewhere.join(", ")
         ));
     }
@@ -126,7 +126,7 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
         let found = hosts.processes(cluster.nodes()).into_iter().zip(cluster.nodes());
         unseen.extend(found.filter_map(|(found, node)| {
             Some(format!(
-                "processes: process of {}: {}",
+                "processes: cassay cannot observe the process of {}: {}",
                 node.name,
                 found?.err()?
             ))
@@ -155,7 +155,8 @@ fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
         };
         if spec.jvm.is_some() {
             unseen.push(format!(
-                "jvm: heap, collections, threads and CPU of {}: {reason}; {BY_AGENT}",
+                "jvm: heap, collections, threads and CPU of {} are not available: {reason}; \
+                 {BY_AGENT}",
                 names(nodes)
             ));
         }
@@ -167,13 +168,13 @@ fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
         if !tabled.is_empty() {
             unseen.push(format!(
                 "cassandra: cassay reads the metrics of {} over CQL, from system_metrics and \
-                 system_views; {NO_METRICS}: {reason}; {BY_AGENT}",
+                 system_views, but cannot read {NO_METRICS}: {reason}; {BY_AGENT}",
                 names(&tabled)
             ));
         }
         if !hidden.is_empty() {
             unseen.push(format!(
-                "cassandra: {ONLY_BY_MBEANS} of {}: {reason}; {BY_AGENT}",
+                "cassandra: cassay cannot read {ONLY_BY_MBEANS} of {}: {reason}; {BY_AGENT}",
                 names(&hidden)
             ));
         }
@@ -184,7 +185,12 @@ fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
             .capabilities()
             .iter()
             .find(|one| one.capability == without && !one.present);
-        unseen.extend(why.map(|one| format!("gc_log: pauses and safepoints: {}", one.detail)));
+        unseen.extend(why.map(|one| {
+            format!(
+                "gc_log: pauses and safepoints are not available: {}",
+                one.detail
+            )
+        }));
     }
     unseen
 }

@@ -302,11 +302,14 @@ fn describe_all(
     let how = match outcome {
         SettleOutcome::Settled => format!("no compaction ran or was pending for {quiet:?}"),
         SettleOutcome::Stalled => format!(
-            "compactions are pending, but no node starts them: no change for {:?}, twice, despite \
-             a trigger",
+            "compactions are pending, but no node starts them: nothing changed for {:?}, and again \
+             after cassay triggered them",
             rule.stalled_after
         ),
-        SettleOutcome::Timeout => format!("not settled within the limit of {:?}", rule.limit),
+        SettleOutcome::Timeout => format!(
+            "compactions did not end within the limit of {:?}",
+            rule.limit
+        ),
         SettleOutcome::Unknown => {
             format!("no compaction ran for {quiet:?}, but cassay cannot see pending compactions")
         }

@@ -140,7 +140,9 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
         });
     }
     if length > block.len().saturating_mul(EXPANSION_MAX) {
-        return Err(refuse("its stated length is impossible for LZ4"));
+        return Err(refuse(
+            "the stated length of the body is impossible for LZ4",
+        ));
     }
     if length == 0 {
         return Ok(());
@@ -195,7 +197,9 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
         });
     }
     if length > bytes.saturating_mul(SNAPPY_EXPANSION_MAX) {
-        return Err(refuse("its stated length is impossible for Snappy"));
+        return Err(refuse(
+            "the stated length of the body is impossible for Snappy",
+        ));
     }
     out.resize(length, 0);
     match snap::raw::Decoder::new().decompress(body, out) {

@@ -54,7 +54,7 @@ pub enum HandshakeError {
         compression: Compression,
     },
     /// The node refuses the request.
-    #[error("{telling} was refused: {code}: {message}")]
+    #[error("the node refused {telling}: {code}: {message}")]
     Refused {
         /// Name of the message that the node refused.
         telling: &'static str,
@@ -65,7 +65,8 @@ pub enum HandshakeError {
     },
     /// The node's answer does not fit the request.
     #[error(
-        "the node answered {telling} with opcode {opcode:#04x}; cassay supports only SASL PLAIN"
+        "the node answered {telling} with opcode {opcode:#04x}; the only authentication that \
+         cassay supports is SASL PLAIN"
     )]
     Unexpected {
         /// Name of the message that was answered.
@@ -167,7 +168,7 @@ impl Handshake {
             }
             // Other errors may come in a version that the server supports.
             Response::Error(_) => return Ok(()),
-            _ if answered != version.number() => format!("the node answers in version {answered}"),
+            _ if answered != version.number() => format!("the node answered in version {answered}"),
             _ => return Ok(()),
         };
         Err(HandshakeError::Version { version, message })
@@ -292,7 +293,7 @@ mod tests {
         let refused = answered(&mut begun(Version::V5), None, ready).0.unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "the node refuses native protocol v5: the node answers in version 4"
+            "the node refuses native protocol v5: the node answered in version 4"
         );
     }
 

@@ -55,7 +55,9 @@ pub enum SegmentError {
         found: u32,
     },
     /// The payload does not expand to the announced length.
-    #[error("a compressed segment of {bytes} bytes does not decompress to the stated {expanded}")]
+    #[error(
+        "a compressed segment of {bytes} bytes does not decompress to the stated {expanded} bytes"
+    )]
     Compression {
         /// Length of the payload.
         bytes: usize,

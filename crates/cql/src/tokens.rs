@@ -332,8 +332,8 @@ fn is_read_in_one_way(comment: &str) -> Result<(), (usize, String)> {
     found.map_or(Ok(()), |(at, c)| {
         let named = c.escape_unicode();
         let message = format!(
-            "the character {named} is in a comment: some programs end or reverse the line at this \
-             character, but Cassandra does not: remove it"
+            "the character {named} is in a comment, and some programs end or reverse the line at \
+             this character, unlike Cassandra: remove the character"
         );
         Err((at, message))
     })

@@ -73,8 +73,8 @@ pub fn examine_cluster(
         anyhow::ensure!(
             all.any(|node| is_own(node.address.ip())),
             "cassay reaches the machines of an attached cluster only if `attach: {{hosts: …}}` \
-             names them. `cassay doctor` checks its own machine, and other machines with --target \
-             ssh:HOST"
+             names them. `cassay doctor` checks this machine, and --target ssh:HOST checks another \
+             machine"
         );
         return Ok(vec![here()]);
     };

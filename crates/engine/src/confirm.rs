@@ -17,7 +17,7 @@ pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {
     let path = run.path.display();
     let Some(findings) = &run.findings else {
         bail!(
-            "{path} is not finished: so it has not yet selected settings\nhint: continue it first: \
+            "{path} is not finished, so it has not yet selected settings\nhint: continue it first: \
              cassay resume {path}"
         );
     };
@@ -38,5 +38,5 @@ pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {
     };
     resolve("study.yaml", &text, &overrides)
         .map_err(|mistakes| anyhow!("{mistakes}"))
-        .with_context(|| format!("create the study that confirms {path}"))
+        .with_context(|| format!("create the study that confirms the result of {path}"))
 }

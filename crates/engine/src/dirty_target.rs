@@ -38,7 +38,9 @@ impl Engine<'_> {
     pub(super) fn refused(&self, turn: &Turn) -> Option<String> {
         let target = &self.study.variant(turn.variant).settings.target;
         if self.refused.contains(target) {
-            return Some("cassay could not start its target for an earlier trial".to_owned());
+            return Some(
+                "cassay could not start this trial's target for an earlier trial".to_owned(),
+            );
         }
         let is_same = self.hopeless.contains(&turn.variant);
         is_same.then(|| "this trial would fail like an earlier trial of the same kind".to_owned())

@@ -123,7 +123,7 @@ impl FleetUse {
         let all = self.clients.all();
         let names: Vec<String> = all.iter().map(fleet::Client::words).collect();
         format!(
-            "{} together apply the load: {}",
+            "{} apply the load together: {}",
             counted(all.len(), "client"),
             names.join(", ")
         )
@@ -307,7 +307,10 @@ impl Sources {
         let study = resolve(&self.source, &self.study, &overrides)
             .map_err(|mistakes| anyhow::anyhow!("{mistakes}"))
             .context("resolve the study again")?;
-        let variant = study.variants.get(self.variant).context("the study has no such variant")?;
+        let variant = study
+            .variants
+            .get(self.variant)
+            .context("the study does not contain the variant of the load")?;
         let settings = variant.settings.clone();
         let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
         let compile =
@@ -353,7 +356,8 @@ impl Maker for StudyMaker {
                     config: tls.config,
                     server_name: tls.server_name,
                 }),
-                version: version.context("an unsupported version of the protocol")?,
+                version: version
+                    .context("cassay does not support this version of the native protocol")?,
                 compression: settings.client.compression,
             },
         })

@@ -383,7 +383,7 @@ impl<'a> Engine<'a> {
         self.ready_upgrades(trial)?;
         self.ready_clients(trial)?;
         let ceilings = self.ceilings(trial)?;
-        let running = self.running.as_mut().expect("ready_target has started it");
+        let running = self.running.as_mut().expect("find the target that ready_target has started");
         self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
         let settings = trial.settings(&self.study.variant(trial.variant).settings);

@@ -282,8 +282,8 @@ pub fn busy_neighbours() -> Option<String> {
     (share > limit).then(|| {
         format!(
             "other programs keep this machine busy: at least one task waited for a CPU in {:.0} % \
-             of the last 10 s\nhint: close these programs, or expect suspect trials, and invalid \
-             trials if client or nodes cannot run (CASSAY_SHARED_MACHINE=1: suspect)",
+             of the last 10 s\nhint: close these programs. Otherwise trials may be suspect, or \
+             invalid if client or nodes cannot run (with CASSAY_SHARED_MACHINE=1 only suspect)",
             share * 100.0
         )
     })

@@ -106,7 +106,7 @@ impl TableReader<'_> {
             names: &names,
         };
         let text = sample.definition(source).map_err(|why| anyhow!("{why}"));
-        text.with_context(|| format!("take the keys of {} from {file}", table.name))
+        text.with_context(|| format!("read the keys of {} from {file}", table.name))
     }
 }
 

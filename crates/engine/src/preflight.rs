@@ -129,7 +129,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<V
 /// Returns a message that the run takes over a table of an earlier run.
 fn rewritten(earlier: &MarkedTable) -> String {
     format!(
-        "{} comes from the run {}, with the rows of that run. This run uses the table as its own \
+        "{} comes from the run {}, and contains rows of that run. This run takes over the table \
          (`cassay clean` drops it)",
         earlier.table, earlier.mark
     )

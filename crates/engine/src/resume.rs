@@ -64,8 +64,8 @@ impl InterruptedRun {
         let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
         if trials(&again)? != trials(&run.plan)? {
             bail!(
-                "{}: cassay {} planned this run, and this cassay {} plans it differently. Continue \
-                 with the other version, or run the study again: {}",
+                "{}: cassay {} planned this run, and this version, cassay {}, plans it \
+                 differently. Continue with the other version, or run the study again: {}",
                 run.path.display(),
                 run.plan.cassay,
                 again.cassay,
@@ -116,8 +116,8 @@ impl InterruptedRun {
         let early = |one: &ComparisonRecord| one.blocks_planned < self.study.repeat.blocks;
         if self.study.added.is_empty() && primary.any(|one| early(one) && is_answered(one)) {
             bail!(
-                "the run {path} ended with an answer: more blocks would only add another \
-                 look\nhint: repeat the question in a new run: cassay run {}",
+                "the run {path} already ended with an answer: more blocks would only test the same \
+                 question again\nhint: repeat the question in a new run: cassay run {}",
                 self.study.source
             );
         }

@@ -78,7 +78,7 @@ impl Running {
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let Target::Local(local) = target else {
-            bail!("only nodes that cassay started can get another configuration");
+            bail!("cassay can change the configuration only of nodes that it started");
         };
         self.broken = true;
         self.cluster

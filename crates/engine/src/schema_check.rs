@@ -20,8 +20,8 @@ const STATEMENTS_MAX: usize = 500;
 /// Error with sentences about columns whose types differ from those that the workload expects.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{}\nhint: another definition created the table: use another keyspace or table, or use the \
-     table's types in the workload",
+    "{}\nhint: the table was created with another definition: use another keyspace or table, or \
+     use the table's types in the workload",
     .0.join("\n")
 )]
 pub struct OtherTypes(Vec<String>);
@@ -102,7 +102,7 @@ fn expiring(session: &mut Session, program: &Program) -> Result<BTreeMap<String,
 }
 
 fn expires(seconds: i64) -> String {
-    format!("rows of its table expire after {seconds} s (default_time_to_live)")
+    format!("rows of the table expire after {seconds} s (default_time_to_live)")
 }
 
 /// Returns a sentence for each marker whose values have another type than the server expects.

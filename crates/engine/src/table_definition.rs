@@ -69,7 +69,7 @@ pub fn describe(
         }
     };
     let Ok(all) = described.described() else {
-        return absent("returned another kind of description");
+        return absent("did not return a list of descriptions");
     };
     let (quoted, folded) = (table.trim_matches('"'), table.to_lowercase());
     let mut tables = all.iter().filter(|one| one.kind == "table").filter(|one| {

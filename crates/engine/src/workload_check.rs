@@ -178,7 +178,7 @@ impl Ask<'_> {
 fn refusal(node: &str, error: Error) -> Result<String> {
     match error.downcast::<ServerError>() {
         Ok(ServerError { code, message, .. }) => {
-            Ok(format!("{node} refuses this ({code}): {message}"))
+            Ok(format!("{node} refuses this statement ({code}): {message}"))
         }
         Err(other) => Err(other),
     }
@@ -263,7 +263,9 @@ impl<'a> Scratch<'a> {
         // The session of the check may have failed, so this code opens another one.
         let session = self.cluster.session();
         let dropped = session.and_then(|mut session| session.execute_schema(&drop));
-        dropped.with_context(|| format!("{drop}; run this statement yourself now"))
+        dropped.with_context(|| {
+            format!("cassay could not run this statement, so run it yourself: {drop}")
+        })
     }
 }
 

@@ -130,7 +130,10 @@ impl LifeCycle<'_> {
         if !is_ready(&before) {
             self.say(
                 FaultStep::Unseen,
-                format!("not done: before this step, {}", before.words),
+                format!(
+                    "cassay did not inject the fault: before this step, {}",
+                    before.words
+                ),
             );
             let seen = match before.target {
                 Health::Unknown => Presence::Unknown,
@@ -276,7 +279,10 @@ impl LifeCycle<'_> {
                 self.say(FaultStep::Seen, look.words.clone());
             }
             if self.world.wait(POLL) {
-                let words = format!("the fault did not finish in time: {}", look.words);
+                let words = format!(
+                    "the fault did not finish within its time limit: {}",
+                    look.words
+                );
                 self.say(FaultStep::Unfinished, words);
                 return if is_seen {
                     Presence::Present

@@ -54,7 +54,7 @@ impl Task {
             return Ok(Work::Going);
         };
         self.is_at_work = false;
-        let own = "; these belong to Cassandra itself: no client has such a keyspace";
+        let own = "; these keyspaces belong to Cassandra itself: no client has created a keyspace";
         let is_own = self.keyspaces.iter().all(|keyspace| cassandra::is_own(keyspace));
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
@@ -72,7 +72,7 @@ impl Task {
             let told = world.tell(self.node, stop.clone(), AT_ONCE);
             if world.now_ns() >= until_ns {
                 anyhow::bail!(match told {
-                    Ok(_) => "it does not stop, although cassay told it to".to_owned(),
+                    Ok(_) => "it continues, although cassay requested its stop".to_owned(),
                     Err(error) => format!("cassay cannot stop it: {error:#}"),
                 });
             }

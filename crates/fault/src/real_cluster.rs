@@ -103,7 +103,7 @@ impl Live {
     /// Returns the node that could be added to a host.
     fn newcomer_on(&self, host: HostIndex) -> Result<&AddedNode> {
         let found = self.handles.newcomers.get(host);
-        found.with_context(|| format!("{} has no room for another node", host.name()))
+        found.with_context(|| format!("cassay cannot add another node to {}", host.name()))
     }
 
     fn node_handle(&self, node: NodeIndex) -> Result<&NodeHandle> {
@@ -114,7 +114,8 @@ impl Live {
     fn control(&self, node: NodeIndex) -> Result<&NodeControl> {
         let known = self.node_handle(node)?;
         let control = known.control.as_ref();
-        control.with_context(|| format!("{} provides no MBeans for this request", known.name))
+        control
+            .with_context(|| format!("{} provides no MBeans, which this fault needs", known.name))
     }
 
     /// Returns the agent on the machine on which a node's process runs.

@@ -225,8 +225,9 @@ fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
         world.wait(POLL);
     };
     let mended = world.heal()?;
-    let words = ended
-        .unwrap_or_else(|error| format!("cassay told it to, but it has not finished: {error:#}"));
+    let words = ended.unwrap_or_else(|error| {
+        format!("cassay requested the operation, but the node has not finished it: {error:#}")
+    });
     let became = [Some(words), mended.became].into_iter().flatten();
     Ok(HealResult {
         became: Some(became.collect::<Vec<_>>().join("; ")),

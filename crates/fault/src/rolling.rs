@@ -100,7 +100,9 @@ impl Round {
             observation::still_starting(world, turn.node, &name)?;
             if is_late {
                 let limit_s = STARTED_WITHIN.as_secs();
-                return Err(why.context(format!("{name} is not up {limit_s} s after its start")));
+                return Err(
+                    why.context(format!("{name} was not up within {limit_s} s of its start"))
+                );
             }
             return Ok(Work::Going);
         }
@@ -198,7 +200,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &PerNode<Option<Identity>>)
         words: if unknown.is_empty() {
             said
         } else {
-            format!("{said}; no probe reached {}", unknown.join(", "))
+            format!("{said}; cassay could not reach {}", unknown.join(", "))
         },
     }
 }

@@ -249,7 +249,11 @@ impl Serve<ClientState> for MeasureCeiling {
 impl Serve<ClientState> for Arm {
     fn serve(self, client: &ClientState) -> Result<IsArmed> {
         client.end();
-        let made = client.inner().made.clone().context("the client has no program yet")?;
+        let made = client
+            .inner()
+            .made
+            .clone()
+            .context("the client has not yet received a program")?;
         let program = Arc::clone(&made.program);
         let config = self.asked.config(made.program, made.access)?;
         let stage = config.stage;
@@ -290,7 +294,7 @@ impl Serve<ClientState> for Steer {
     fn serve(self, client: &ClientState) -> Result<HeardAt> {
         let inner = client.inner();
         let Some(steering) = &inner.steering else {
-            bail!("the client offers no load");
+            bail!("the client applies no load at present");
         };
         match self {
             Steer::StopAt(at_ns) => steering.stop_at(at_ns),

@@ -61,7 +61,11 @@ impl Clients {
 impl Client {
     /// Starts a client on a remote seat.
     fn come(name: String, seat: Seat) -> Result<Client> {
-        let far = seat.far.clone().context("a seat on this machine")?.for_agent(&name);
+        let far = seat
+            .far
+            .clone()
+            .context("find the remote machine of the client")?
+            .for_agent(&name);
         match Link::to(&far, &Begin { lease_s: SILENCE_S }) {
             Ok(link) => Client::over(Arc::new(link), name, seat),
             Err(refusal) => Err(anyhow!(refusal.why())),

@@ -132,7 +132,7 @@ impl Population {
         let mut kinds = vec![KindInterval::default(); kinds_count];
         add_kinds(
             &packed,
-            kinds.get_mut(at..).context("kinds of an unknown program")?,
+            kinds.get_mut(at..).context("find the kinds of operations of the program")?,
         )?;
         self.kinds_count = kinds_count;
         self.packed.push((at, packed));

@@ -91,10 +91,10 @@ impl Merging {
         match note {
             Note::Kinds(note) => {
                 let interval = self.interval_at(note.index);
-                let kinds = interval.kinds.get_mut(note.at..).context(
-                    "kinds of an unknown \
-                                                                       program",
-                )?;
+                let kinds = interval
+                    .kinds
+                    .get_mut(note.at..)
+                    .context("find the kinds of operations of the program")?;
                 add_kinds(&note.packed, kinds)?;
             }
             Note::Interval(note) => self.interval(number, said, &note, now_ns)?,
@@ -185,7 +185,7 @@ impl Merging {
 }
 
 fn piece(note: KeptNote) -> Result<RecordPiece> {
-    let not_ours = "the record of a client has another format than this program uses";
+    let not_ours = "the format of a client's record differs from the format of this program";
     let packed = BASE64.decode(&note.bytes).context(not_ours)?;
     let mut bytes = Vec::new();
     let most = crate::client_requests::PIECE_BYTES as u64 + 1;

@@ -390,7 +390,7 @@ fn links(seats: &[Seat]) -> Result<Vec<Link>> {
     let mut reached = Link::to_all(&far, OtherAgents::End)?.into_iter();
     let mark = std::process::id().to_string();
     let link = |(number, seat): (usize, &Seat)| match seat.far {
-        Some(_) => reached.next().context("a reached machine no longer exists"),
+        Some(_) => reached.next().context("find the connection to a machine"),
         None => Link::open(&name_of(number), &begin(), (MARK, &mark)).context("here"),
     };
     numbered().map(link).collect()

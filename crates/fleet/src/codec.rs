@@ -216,7 +216,7 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
 }
 
 /// Error for packed data that another build has written.
-const NOT_OURS: &str = "an interval has another format than this program uses";
+const NOT_OURS: &str = "the format of an interval differs from the format of this program";
 
 /// Packs as many kinds as fit into one text, but at least one. Returns the number of kinds that
 /// were packed.

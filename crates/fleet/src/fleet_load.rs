@@ -293,10 +293,12 @@ impl FleetLoad {
         let note = serde_json::from_value::<Note>(note).context("parse its message")?;
         let said = &mut self.said[number];
         if let Some(piece) = self.merging.take(number, said, note, now_ns)? {
-            let offset = self.clocks[number].offset().context("its clock is unknown")?;
+            let offset = self.clocks[number]
+                .offset()
+                .context("the offset of the client's clock is unknown")?;
             self.kept
                 .add(&piece, their_time(offset))
-                .context("it recorded operations that the study did not request")?;
+                .context("the client recorded operations that the study did not request")?;
         }
         Ok(())
     }

@@ -55,7 +55,8 @@ impl Clients {
             let armed = client.link.call(&call, WORK_LIMIT)?;
             ensure!(
                 armed.fingerprint == expected,
-                "it generates other operations from the same sources: this is a bug in cassay"
+                "the client generates different operations from the same sources: this is a bug in \
+                 cassay"
             );
             Ok(armed.connections)
         });
@@ -69,7 +70,8 @@ impl Clients {
         let mut way_ns = 0;
         for client in &clients {
             client.clock.begin();
-            let offset = client.clock.offset().context("its clock is unknown")?;
+            let offset =
+                client.clock.offset().context("the offset of the client's clock is unknown")?;
             way_ns = way_ns.max(offset.bound_ns);
             starts.push(offset);
         }

@@ -75,7 +75,7 @@ pub fn text(kind: FileKind, path: impl AsRef<Path>) -> io::Result<String> {
         let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
         let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
         let message = format!(
-            "line {line} is not UTF-8: it has the byte 0x{:02X}; save the file as UTF-8",
+            "line {line} is not UTF-8: it contains the byte 0x{:02X}; save the file as UTF-8",
             bytes.get(at).copied().unwrap_or_default()
         );
         io::Error::new(io::ErrorKind::InvalidData, message)
@@ -196,7 +196,7 @@ impl OpenFile {
             return Ok(());
         }
         let text = format!(
-            "its disk delivered {} bytes in {} s; copy the file to a faster disk",
+            "the disk of the file delivered {} bytes in {} s; copy the file to a faster disk",
             self.bytes,
             Duration::from_nanos(self.waited_ns).as_secs()
         );
@@ -213,7 +213,7 @@ impl Read for OpenFile {
         // Some kernel files look like plain files, but a read of them waits for the next event.
         let count = match read {
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                return Err(no_file("an object whose kind is still unknown"));
+                return Err(no_file("a file whose kind is unknown"));
             }
             read => read?,
         };

@@ -378,7 +378,7 @@ fn folder_there(machine: &RemoteHost) -> Result<PathBuf> {
     let folder = machine.folder.clone();
     folder.with_context(|| {
         format!(
-            "{}: the study names no folder for nodes on this machine",
+            "{}: the study does not set the `folder` of nodes on this machine",
             machine.ssh
         )
     })

@@ -11,7 +11,9 @@ use target_spec::{NODE_FOLDER, RemoteHost};
 /// The name of the machine is invalid for ssh, or its folder is not a plain path.
 pub fn destination(machine: &RemoteHost) -> Result<Destination> {
     let folder = match &machine.folder {
-        Some(folder) => Some(folder.to_str().context("a folder that is not Unicode")?),
+        Some(folder) => {
+            Some(folder.to_str().context("read the path of the folder, which is not Unicode")?)
+        }
         None => None,
     };
     let Some(pod) = &machine.pod else {

@@ -97,7 +97,7 @@ impl Hosts {
         if !made.is_direct {
             say(&format!(
                 "{}: the file system of {} cannot bypass the machine's page cache, so the machine \
-                 caches data twice: in the host's memory and outside it",
+                 caches data twice: within the host's memory limit and outside the limit",
                 state.name,
                 state.folder.display()
             ));
@@ -262,7 +262,9 @@ impl Hosts {
         if state.are_machines() {
             return Hosts::reach_over_ssh(state);
         }
-        let network = state.network.context("the state contains no network for these hosts")?;
+        let network = state
+            .network
+            .context("the recorded state contains no network for these hosts")?;
         let switch = Switch::reach(network, folder)?;
         let mut hosts = Vec::new();
         for (known, number) in state.hosts.iter().zip(1..) {
@@ -346,21 +348,21 @@ fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
 fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
     anyhow::ensure!(
         (1..=links::HOSTS_COUNT_MAX).contains(&spec.count),
-        "{} hosts: one network has 1 to {}",
+        "{} hosts are not possible: one network has 1 to {} hosts",
         spec.count,
         links::HOSTS_COUNT_MAX
     );
     anyhow::ensure!(
         spec.host.link.rate_bits_per_s != Some(0),
-        "a link rate of 0 bit/s would cut the host off; omit it for no limit"
+        "a link rate of 0 bit/s would disconnect the host; omit the rate for no limit"
     );
     if let Some(bytes) = spec.host.volume_bytes {
         let wanted = bytes.saturating_mul(spec.count as u64);
         let free = volume::usage(folder)?.available_bytes;
         anyhow::ensure!(
             wanted <= free,
-            "{} volumes of {bytes} bytes require {wanted} bytes, but {} has {free} free: make them \
-             smaller or choose another data folder",
+            "{} volumes of {bytes} bytes require {wanted} bytes, but {} has only {free} bytes \
+             free: request smaller volumes, or choose another data folder",
             spec.count,
             folder.display()
         );

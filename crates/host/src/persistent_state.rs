@@ -71,7 +71,7 @@ impl HostsState {
     pub fn for_machines(id: &str, machines: &[RemoteHost]) -> Result<HostsState> {
         let host = |(machine, number): (&RemoteHost, usize)| {
             let name = format!("host{number}");
-            let no_folder = || format!("{}: it has no folder", machine.ssh);
+            let no_folder = || format!("{}: the machine has no folder for clusters", machine.ssh);
             let folder = machine.folder.as_ref().with_context(no_folder)?;
             Ok(HostState {
                 folder: folder.join(id).join(&name),
@@ -124,10 +124,14 @@ impl HostsState {
     /// # Errors
     /// The state contains other values.
     pub fn check(&self, id: &str, folder: &Path) -> Result<()> {
-        ensure!(self.id == id, "its hosts belong to {:?}", self.id);
+        ensure!(
+            self.id == id,
+            "the hosts of the state belong to the cluster {:?}",
+            self.id
+        );
         ensure!(
             self.machines.is_empty() || self.machines.len() == self.hosts.len(),
-            "it has {} hosts on {} machines",
+            "the state has {} hosts on {} machines, but needs one machine for each host",
             self.hosts.len(),
             self.machines.len()
         );
@@ -135,7 +139,7 @@ impl HostsState {
             let name = format!("host{number}");
             ensure!(
                 host.name == name,
-                "its host {number} has the name {:?}",
+                "host {number} of the state has the unexpected name {:?}",
                 host.name
             );
             // The path to the folder of all clusters may have changed since then, so only the end
@@ -146,14 +150,14 @@ impl HostsState {
                 [ends.next(), ends.next()].map(|part| part.map(Component::as_os_str));
             ensure!(
                 [before, last] == own && is_plain(&host.folder),
-                "the folder of {name} is {}",
+                "the folder of {name} is {}, outside the folder of the cluster",
                 host.folder.display()
             );
             let group = group_name(id, &name);
             for place in &host.places {
                 ensure!(
                     place.dir.ends_with(&group) && is_plain(&place.dir) && place.dir.is_absolute(),
-                    "a control group of {name} is {}",
+                    "a control group of {name} is {}, which does not belong to the cluster",
                     place.dir.display()
                 );
             }

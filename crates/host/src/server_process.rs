@@ -63,7 +63,8 @@ impl Service {
     pub fn stop(&self, process: Identity) -> Result<()> {
         let [stop, _] = self.programs()?;
         invocation::succeed(&stop, STOP_LIMIT)?;
-        wait_until_gone(process).with_context(|| format!("{stop} ended with 0"))
+        wait_until_gone(process)
+            .with_context(|| format!("{stop} succeeded, but the server did not end"))
     }
 
     /// Kills the process of the server, and waits until it has ended.
@@ -113,7 +114,8 @@ impl Service {
     fn programs(&self) -> Result<[Invocation; 2]> {
         let control = self.control.as_ref().with_context(|| {
             format!(
-                "cassay knows no program that starts the server of {}",
+                "cassay knows no program that starts the server of {}: set `control` for its \
+                 machine",
                 self.serves
             )
         })?;
@@ -146,7 +148,7 @@ fn wait_until_gone(process: Identity) -> Result<()> {
     while process.alive() {
         ensure!(
             !deadline.passed(),
-            "process {} still runs after {} s",
+            "process {} is still running after {} s",
             process.pid,
             GONE_LIMIT.as_secs()
         );

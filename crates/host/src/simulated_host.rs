@@ -155,7 +155,8 @@ impl Host {
         let mut limits = own.groups;
         anyhow::ensure!(
             to == from,
-            "{}: the limits of its link are {to:?} towards the host and {from:?} from it",
+            "{}: the limits of the host's link are {to:?} towards the host, but {from:?} from the \
+             host",
             self.name
         );
         if let Some(rate) = to.rate_bits_per_s {

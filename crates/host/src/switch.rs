@@ -109,8 +109,8 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
         return Ok(network);
     }
     anyhow::bail!(
-        "no network is free for hosts: the routes of this machine lead into every /{PREFIX} of \
-         10.{}.0.0/16 and of the other networks to try; see ip route",
+        "no network is free for hosts: routes of this machine use every /{PREFIX} of 10.{}.0.0/16 \
+         and of the other networks that cassay tries; see `ip route`",
         RANGES[0]
     )
 }
@@ -147,7 +147,7 @@ fn reserve() -> Result<UnixListener> {
             }
             Err(error) => {
                 return Err(error).context(
-                    "reserve the choice of a network (another cassay may hold the reservation: ss \
+                    "reserve the choice of a network (another cassay may own the reservation: ss \
                      -lx | grep cassay-network)",
                 );
             }

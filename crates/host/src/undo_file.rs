@@ -75,7 +75,7 @@ impl UndoFile {
             self.file = Some(made);
         }
         let file = self.file.as_ref().map(|(_, path)| path.as_path());
-        file.context("the file was created only just now")
+        file.context("find the file that cassay has just created")
     }
 
     /// Writes the list to the file, if there is a file.
@@ -196,7 +196,7 @@ fn last_line(path: &Path) -> Result<Option<Line>> {
     let found = file.file().metadata()?;
     ensure!(
         found.is_file() && found.uid() == rustix::process::geteuid().as_raw(),
-        "it belongs to another user"
+        "the file belongs to another user"
     );
     let mut text = String::new();
     file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
@@ -240,7 +240,8 @@ fn folder(named: Option<&Path>) -> Result<PathBuf> {
         Some(named) => named.to_owned(),
         None if rustix::process::geteuid().is_root() => PathBuf::from("/var/lib/cassay"),
         None => {
-            let home = std::env::home_dir().context("this user has no home: name a `folder`")?;
+            let home =
+                std::env::home_dir().context("this user has no home folder: name a `folder`")?;
             home.join(".local/state/cassay")
         }
     };

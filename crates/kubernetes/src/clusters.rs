@@ -100,7 +100,7 @@ pub fn find(
             ensure!(
                 !all.is_empty(),
                 "the K8ssandraCluster {name} has no data center in this namespace; attach data \
-                 centers in other contexts by their own name (`cass_operator: NAME`)"
+                 centers in other contexts by the name of the data center (`cass_operator: NAME`)"
             );
             all.iter().map(datacenter).collect::<Result<_>>()?
         }
@@ -156,7 +156,7 @@ fn place_of(node: &FoundNode) -> (Option<(String, String, u64)>, SocketAddr) {
 fn datacenter(object: &Value) -> Result<Datacenter> {
     let (name, spec) = (&object["metadata"]["name"], &object["spec"]);
     let name = name.as_str().context("a CassandraDatacenter has a name")?;
-    let silent = || format!("{name} has no clusterName");
+    let silent = || format!("the CassandraDatacenter {name} has no clusterName");
     let cluster = spec["clusterName"].as_str().with_context(silent)?;
     let text = |key: &str| spec[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     Ok(Datacenter {
@@ -276,7 +276,7 @@ fn credentials(secret: &Value) -> Result<(String, Secret)> {
     let read = |key: &str| -> Result<String> {
         let kept = secret["data"][key]
             .as_str()
-            .with_context(|| format!("the secret has no `{key}`"))?;
+            .with_context(|| format!("the secret does not contain the key `{key}`"))?;
         // The error must not reveal the content of the secret.
         let bytes = BASE64.decode(kept).ok().with_context(|| format!("`{key}` is not base64"))?;
         String::from_utf8(bytes).ok().with_context(|| format!("`{key}` is not text"))

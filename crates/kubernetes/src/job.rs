@@ -154,7 +154,7 @@ impl ClientJob {
                 let new = |pod: &&PodSeen| pod.index.is_some_and(|index| !taken.contains(&index));
                 for pod in pods.values().filter(new) {
                     if let Some(why) = pod.stuck.as_ref().or(pod.fate.as_ref()) {
-                        bail!("the pod {} does not run: {why}", pod.name);
+                        bail!("the pod {} is not running: {why}", pod.name);
                     }
                 }
                 let ready = pods.values().filter(new).find(|pod| pod.is_running);
@@ -205,15 +205,15 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     let waits = pods::waits(pods);
     let why = if waits.is_empty() {
         format!(
-            "the cluster has no reports on the other pods; see `{} get events`",
+            "Kubernetes has sent no reports on the other pods; see `{} get events`",
             kubectl.words()
         )
     } else {
         waits
     };
     anyhow!(
-        "after {} s, {running} of {} pods run: {why}\nhint: request fewer or smaller pods \
-         (`client.kubernetes`), or add nodes",
+        "after {} s, only {running} of {} pods are running: {why}\nhint: request fewer or smaller \
+         pods (`client.kubernetes`), or add Kubernetes nodes",
         READY_LIMIT.as_secs(),
         counted(count, "pod"),
     )

@@ -271,7 +271,8 @@ fn explained(why: &str, arguments: &[&str]) -> String {
             "\nhint: check the server of that context: `kubectl cluster-info`"
         }
         _ if why.contains("must be logged in") => {
-            "\nhint: log in as the cluster's provider requires, until `kubectl auth whoami` answers"
+            "\nhint: log in as the cluster's provider requires; then `kubectl auth whoami` must \
+             succeed"
         }
         "" => return format!("kubectl {} failed without output", arguments.join(" ")),
         _ => "",
@@ -280,8 +281,8 @@ fn explained(why: &str, arguments: &[&str]) -> String {
 }
 
 /// Remedy for a missing `kubectl`.
-const INSTALL_HINT: &str = "hint: cassay reaches Kubernetes with kubectl: install a kubectl of \
-     about the cluster's version";
+const INSTALL_HINT: &str = "hint: cassay reaches Kubernetes with kubectl: install a kubectl whose \
+                            version is close to that of the cluster";
 
 fn spawned(command: Command) -> Result<Child> {
     process::spawn(command, Life::Ours).map_err(|error| anyhow!("{error:#}\n{INSTALL_HINT}"))

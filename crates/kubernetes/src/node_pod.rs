@@ -87,7 +87,7 @@ impl NodePod {
             |pods| Ok(pods.get(&self.name).cloned()),
             |_| {
                 let (name, seconds) = (&self.name, TOLD_WITHIN.as_secs());
-                anyhow!("the cluster sent no report on the pod {name} for {seconds} s")
+                anyhow!("Kubernetes sent no report on the pod {name} for {seconds} s")
             },
         )
     }
@@ -169,8 +169,8 @@ impl NodePod {
         let pod = self.kubectl.get("pod", &self.name)?;
         let unlabelled = || {
             format!(
-                "the pod {} has no label {POD_NAME}, with which a network policy selects it: only \
-                 pods of StatefulSets have this label",
+                "the pod {} has no label {POD_NAME}, which a network policy needs to select the \
+                 pod: only pods of StatefulSets have this label",
                 self.name
             )
         };
@@ -244,16 +244,16 @@ fn may_go(pod: &Value) -> Result<()> {
     let owners = list(&pod["metadata"]["ownerReferences"]);
     if !owners.iter().any(|owner| owner["controller"] == true) {
         bail!(
-            "no controller would create the pod {name} again: it does not belong to a StatefulSet \
-             or the like"
+            "no controller would create the pod {name} again, because it does not belong to a \
+             StatefulSet or a similar controller"
         );
     }
     let volumes = list(&pod["spec"]["volumes"]);
     let lasts = |volume: &Value| LASTING.iter().any(|kind| !volume[*kind].is_null());
     ensure!(
         volumes.iter().any(lasts),
-        "the deletion of the pod {name} would delete its data: none of its volumes is a claim, or \
-         a folder of its machine"
+        "the deletion of the pod {name} would delete its data: none of the pod's volumes is a \
+         claim, or a folder of the machine"
     );
     Ok(())
 }

@@ -80,7 +80,7 @@ impl PodSet {
         let one = |(index, machine): (usize, RemoteHost)| {
             let name = self.pod(index);
             let is_it = |pod: &&PodSeen| pod.name == name && pod.is_running;
-            let gone = || format!("the pod {name} no longer runs");
+            let gone = || format!("the pod {name} is no longer running");
             let seen = all.iter().find(is_it).with_context(gone)?;
             let address = match seen.address {
                 Some(IpAddr::V4(address)) => Some(address),
@@ -114,7 +114,7 @@ impl PodSet {
                 if let Some((pod, why)) =
                     pods.values().find_map(|pod| Some((pod, pod.stuck.as_ref()?)))
                 {
-                    bail!("the pod {} does not run: {why}", pod.name);
+                    bail!("the pod {} is not running: {why}", pod.name);
                 }
                 let is_on = |name: &String| pods.get(name).is_some_and(|pod| pod.is_running);
                 Ok(names.iter().all(is_on).then_some(()))
@@ -129,18 +129,18 @@ fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
     let of = |name: &String| match pods.get(name) {
         Some(pod) if pod.is_running => format!("{name} runs"),
         Some(pod) => {
-            let why = pod.waits_for.as_deref().unwrap_or(
-                "the reason why it does not run is \
-                                                          unknown",
-            );
+            let why = pod
+                .waits_for
+                .as_deref()
+                .unwrap_or("Kubernetes reports no reason why the pod is not running");
             format!("{name}: {why}")
         }
-        None => format!("the cluster did not create {name}"),
+        None => format!("Kubernetes did not create {name}"),
     };
     let waits: Vec<String> = names.iter().map(of).collect();
     anyhow!(
-        "after {} s, not all pods run: {}\nhint: request less (`target.local.pods`), or add nodes \
-         or volumes",
+        "after {} s, not all pods are running: {}\nhint: request fewer resources \
+         (`target.local.pods`), or add Kubernetes nodes or volumes",
         READY_LIMIT.as_secs(),
         waits.join("; ")
     )

@@ -63,7 +63,7 @@ impl Operator {
         for pod in pods {
             sets.insert(pod.set()?);
         }
-        ensure!(!sets.is_empty(), "no pod can be restarted");
+        ensure!(!sets.is_empty(), "the cluster has no pod to restart");
         let at = format!("cassay-{}", clock::unix_ns());
         let fields =
             json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: at}}}}});

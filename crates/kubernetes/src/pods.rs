@@ -105,11 +105,11 @@ impl PodSeen {
         let node = text(&pod["spec"]["nodeName"]);
         let fate = if let Some(disrupted) = disrupted {
             Some(format!(
-                "the cluster removed it from its node {node}: {}",
+                "Kubernetes removed it from the node {node}: {}",
                 describe(disrupted)
             ))
         } else if !meta["deletionTimestamp"].is_null() {
-            Some(format!("the cluster deletes it on node {node}"))
+            Some(format!("Kubernetes deletes it on node {node}"))
         } else {
             stuck
                 .is_some()
@@ -291,7 +291,7 @@ impl Pods {
                 return Err(late(&self.shared.lock().pods));
             }
             if !waiting.0.is_empty() && waiting.0 != *told {
-                say(&format!("pods do not run yet: {waiting}"));
+                say(&format!("these pods are not running yet: {waiting}"));
                 *told = waiting.0;
             }
         }
@@ -435,7 +435,7 @@ mod tests {
                 "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}],
         }));
         assert!(
-            drained.starts_with("the cluster removed it from its node n1: EvictionByEvictionAPI")
+            drained.starts_with("Kubernetes removed it from the node n1: EvictionByEvictionAPI")
         );
     }
 }

@@ -79,7 +79,8 @@ impl InsideRun {
         let bytes: usize = self.files.values().map(String::len).sum();
         ensure!(
             bytes < FILES_BYTES_MAX,
-            "the study's files have {bytes} bytes, but a ConfigMap holds at most {FILES_BYTES_MAX}"
+            "the study's files have {bytes} bytes, but a ConfigMap contains at most \
+             {FILES_BYTES_MAX} bytes: use fewer or smaller files"
         );
         let name = job::new_name("run");
         let made = kubectl.create(&self.job(&name)).context("create a Job for the run")?;
@@ -120,11 +121,16 @@ impl InsideRun {
                     return Ok(None);
                 };
                 if let Some(why) = pod.stuck.as_ref().or(pod.fate.as_ref()) {
-                    bail!("the pod {} does not run: {why}", pod.name);
+                    bail!("the pod {} is not running: {why}", pod.name);
                 }
                 Ok(pod.is_running.then(|| pod.clone()))
             },
-            |_| anyhow!("its pod does not run after {} s", READY_LIMIT.as_secs()),
+            |_| {
+                anyhow!(
+                    "the pod of the run was not running after {} s",
+                    READY_LIMIT.as_secs()
+                )
+            },
         )?;
         let there = Pod {
             context: kubectl.context().map(str::to_owned),
@@ -250,7 +256,7 @@ impl BegunRun {
                 seen = number + 1;
                 if let Some(code) = text.strip_prefix(ENDED) {
                     kubectl::end(&mut logs);
-                    return code.parse().context("read its exit status");
+                    return code.parse().context("read the exit status of the run");
                 }
                 line(&text);
             }
@@ -288,7 +294,8 @@ impl BegunRun {
         rest.context("read the output of kubectl")?;
         ensure!(
             status.success(),
-            "cassay could not copy all of its results ({status}): its image needs `tar`"
+            "cassay could not copy all results of the run ({status}): the image of the pod needs \
+             `tar`"
         );
         Ok(())
     }

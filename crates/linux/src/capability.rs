@@ -102,7 +102,7 @@ pub fn require(spec: &HostSpec) -> Result<()> {
     let missing = missing(&wanted);
     anyhow::ensure!(
         missing.is_empty(),
-        "this machine cannot create such hosts: {}",
+        "this machine cannot create the requested hosts: {}",
         missing.join("; ")
     );
     Ok(())
@@ -121,7 +121,7 @@ pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
     };
     anyhow::ensure!(
         missing.is_empty(),
-        "its machine does not permit it: {}{hint}",
+        "the machine does not permit this: {}{hint}",
         missing.join("; ")
     );
     Ok(())
@@ -182,7 +182,7 @@ fn network() -> Result<String> {
     own.ask(Message::touch(lo))
         .context("change links of this machine")
         .context(needs)?;
-    Ok("namespaces, links and a bridge".to_string())
+    Ok("network namespaces, links and a bridge".to_string())
 }
 
 /// Checks that the kernel has a queueing discipline. It creates one without options in a temporary
@@ -209,7 +209,8 @@ fn packet_filter(share: f64) -> Result<String> {
     let mut losses = Loss::both_ways(&[Link::Host(1)], &[Link::Machine]);
     losses[1].tcp_ports.push(1);
     losses.iter_mut().for_each(|loss| loss.share = share);
-    let needs = "needs nf_tables for bridges (option CONFIG_NF_TABLES_BRIDGE: modprobe nf_tables)";
+    let needs = "the kernel needs nf_tables for bridges (option CONFIG_NF_TABLES_BRIDGE: modprobe \
+                 nf_tables)";
     try_filter(&losses, share, needs)?;
     Ok("nf_tables of a bridge".to_owned())
 }
@@ -224,7 +225,8 @@ fn host_filter(share: f64) -> Result<String> {
         end: PortEnd::Either,
         share,
     };
-    let needs = "needs nf_tables for IPv4 (option CONFIG_NF_TABLES_IPV4: modprobe nf_tables)";
+    let needs = "the kernel needs nf_tables for IPv4 (option CONFIG_NF_TABLES_IPV4: modprobe \
+                 nf_tables)";
     try_filter(&loss.both_ways(), share, needs)?;
     let own = Filter::<HostLoss>::open()?.tables();
     own.context("this user may not change the network (root, or CAP_NET_ADMIN)")?;
@@ -235,7 +237,8 @@ fn try_filter<L: Lose + Sync>(losses: &[L], share: f64, needs: &'static str) -> 
     let namespace = Namespace::new().context("hosts require root, or CAP_SYS_ADMIN")?;
     let made = namespace.inside(|| Filter::open()?.add("tried", losses))?;
     made.context(if share < 1.0 {
-        "needs nf_tables with random numbers (option CONFIG_NFT_NUMGEN: modprobe nft_numgen)"
+        "the kernel needs nf_tables with random numbers (option CONFIG_NFT_NUMGEN: modprobe \
+         nft_numgen)"
     } else {
         needs
     })
@@ -271,7 +274,7 @@ fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
     let needs = "limits of hosts require root, or write access to /sys/fs/cgroup";
     let places = cgroup::places(hierarchies, "cassay");
     for place in &places {
-        let top = place.dir.parent().context("a control group at the root")?;
+        let top = place.dir.parent().context("find the parent of the control group")?;
         let writable = rustix::fs::access(top, Access::WRITE_OK);
         writable.with_context(|| format!("create a group in {}: {needs}", top.display()))?;
     }
@@ -292,7 +295,7 @@ fn disk_limits(places: &[CgroupDir]) -> Result<String> {
 
 fn page_cache(places: &[CgroupDir]) -> Result<String> {
     let place = places.iter().find(|place| place.has("memory")).context("no memory group")?;
-    let top = place.dir.parent().context("a control group at the root")?;
+    let top = place.dir.parent().context("find the parent of the control group")?;
     let files = ["memory.force_empty", "memory.reclaim"];
     let found = files.into_iter().find(|file| top.join(file).exists());
     found.map(str::to_owned).with_context(|| {

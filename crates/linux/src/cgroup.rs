@@ -138,7 +138,7 @@ impl Group {
         };
         self.move_cpus(place, &value).with_context(|| {
             let have = inherited(&place.dir, CPUS).unwrap_or_default();
-            format!("use the CPUs {value} of this machine, which allows only {have}")
+            format!("use the CPUs {value} of this machine, which permits only the CPUs {have}")
         })
     }
 
@@ -155,7 +155,8 @@ impl Group {
                 let quota_us = (cores * PERIOD_US as f64).round();
                 anyhow::ensure!(
                     quota_us >= QUOTA_US_MIN as f64 && quota_us <= 1e12,
-                    "the CPU quota of {cores} cores is too small: the kernel accepts at least {}",
+                    "the CPU quota of {cores} cores is too small: the kernel accepts at least {} \
+                     cores",
                     QUOTA_US_MIN as f64 / PERIOD_US as f64
                 );
                 Some(quota_us as u64)
@@ -261,7 +262,7 @@ impl Group {
             return Ok(Duration::from_nanos(text.parse()?));
         }
         let unified = self.places.iter().find(|place| place.unified);
-        let place = unified.context("no control group counts CPU time")?;
+        let place = unified.context("no control group of this machine measures CPU time")?;
         let text = read(&place.dir.join("cpu.stat"))?;
         let mut lines = text.lines();
         let used = lines.find_map(|line| line.strip_prefix("usage_usec ")?.parse().ok());
@@ -344,10 +345,9 @@ impl CgroupDir {
 /// In version 2, enables the controllers for `place` and its siblings. They remain enabled, because
 /// other groups may have begun to use them. The controllers have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
-    let top = place.dir.parent().context("a control group at the root")?;
+    let top = place.dir.parent().context("find the parent of the control group")?;
     switch_on(top, &place.controllers).context(
-        "cassay cannot use a container's own group: run it \
-                                                outside",
+        "cassay cannot use the control group of a container: run cassay outside of the container",
     )
 }
 
@@ -384,8 +384,8 @@ fn is_group(dir: &Path) -> Result<()> {
     anyhow::ensure!(
         CONTROL_GROUPS.contains(&kind),
         "{} is not a control group, so cassay neither kills processes in it nor removes it\nhint: \
-         another program changed state.json of the cluster. If no cluster of yours runs, remove \
-         its folder",
+         another program changed state.json of the cluster. If you have no running cluster, remove \
+         the folder of that file",
         dir.display()
     );
     Ok(())

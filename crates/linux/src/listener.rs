@@ -122,9 +122,10 @@ fn holder(inode: u64) -> Result<u32> {
     }
     ensure!(
         hidden == 0,
-        "it belongs to another user: cassay cannot read the open files of {hidden} processes"
+        "the process belongs to another user: cassay cannot read the open files of {hidden} \
+         processes"
     );
-    anyhow::bail!("no process of this machine has its socket open")
+    anyhow::bail!("no process of this machine has the socket open")
 }
 
 #[cfg(test)]

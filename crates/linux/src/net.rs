@@ -329,7 +329,7 @@ impl Netlink {
             // has the kernel's own queue.
             Ok(()) | Err(Errno::NOENT | Errno::INVAL) => {}
             Err(error) => {
-                return Err(error).with_context(|| format!("free the link {name} of limits"));
+                return Err(error).with_context(|| format!("remove the limits of the link {name}"));
             }
         }
         let mut parent = rtnetlink_message::ROOT;

@@ -50,7 +50,7 @@ impl<L: Lose> Filter<L> {
     /// A loss is invalid, or the kernel cannot drop the packets. In this case no packets are
     /// dropped.
     pub fn add(&mut self, table: &str, losses: &[L]) -> Result<()> {
-        anyhow::ensure!(!losses.is_empty(), "the loss selects no packets");
+        anyhow::ensure!(!losses.is_empty(), "the fault selects no packets to drop");
         losses.iter().try_for_each(Lose::check)?;
         let mut rules = Rules::new(filter_table::<L>(table), L::HOOKS);
         for (number, loss) in (0..).zip(losses) {

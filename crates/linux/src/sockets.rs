@@ -17,7 +17,7 @@ impl Sockets {
     /// The kernel does not report connections, or refuses.
     pub fn open() -> Result<Sockets> {
         let socket = Netlink::open_family(Some(netlink::SOCK_DIAG));
-        let needs = "listing connections requires the kernel option CONFIG_INET_DIAG";
+        let needs = "cassay cannot list connections: this kernel lacks the option CONFIG_INET_DIAG";
         socket.map(Sockets).context(needs)
     }
 

@@ -77,8 +77,8 @@ impl Reach {
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,
-            "the request has {tries} attempts, but the maximum is {TRIES_MAX}: each attempt needs \
-             a port"
+            "the request has {tries} connection attempts, but the maximum is {TRIES_MAX}, because \
+             each attempt needs a port"
         );
         let (left, open) = (AtomicU32::new(tries), AtomicU32::new(0));
         let next = |left: u32| left.checked_sub(1);
@@ -200,7 +200,7 @@ fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<
 pub fn resets() -> Result<(u64, u64)> {
     let path = "/proc/thread-self/net/snmp";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
-    parse_snmp(&text).with_context(|| format!("{path} counts no TCP resets"))
+    parse_snmp(&text).with_context(|| format!("{path} contains no number of TCP resets"))
 }
 
 /// Parses a line of names, and the line of their values.

@@ -185,8 +185,8 @@ impl Volume {
     pub fn claim(&self) -> Result<Claim> {
         anyhow::ensure!(
             !self.is_claimed.swap(true, Ordering::AcqRel),
-            "the volume of {} already has another fault, and can have only one at a time; heal \
-             that fault first",
+            "the volume of {} already has another fault, and a volume can have only one at a time; \
+             heal that fault first",
             self.folder.display()
         );
         Ok(Claim(Arc::clone(&self.is_claimed)))

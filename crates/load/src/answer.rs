@@ -26,15 +26,15 @@ pub(crate) enum Answer<'a> {
 /// Reason why a frame is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Nonsense {
-    #[error("a compressed answer, although no compression was requested")]
+    #[error("the node sent a compressed answer, although the client did not request compression")]
     Compressed,
     #[error(transparent)]
     Frame(#[from] FrameError),
     #[error(transparent)]
     Body(#[from] ParseError),
-    #[error("opcode {0:#04x} in an answer")]
+    #[error("the answer has the unexpected opcode {0:#04x}")]
     Opcode(u8),
-    #[error("a result of an unknown kind")]
+    #[error("the answer has a result of an unknown kind")]
     ResultKind,
 }
 

@@ -262,7 +262,10 @@ impl Wire {
         if header.flags & flag::COMPRESSED != 0 {
             let limit = HANDSHAKE_BYTES_MAX as usize;
             let compression = self.compression.ok_or_else(|| {
-                io::Error::other("a compressed answer, although no compression was requested")
+                io::Error::other(
+                    "the node sent a compressed answer, although the client did not request \
+                     compression",
+                )
             })?;
             let expanded = compression.decompress(&body, &mut self.plain, limit);
             expanded.map_err(io::Error::other)?;
@@ -305,7 +308,9 @@ fn unreadable(cql: &str, fault: CqlMistake) -> io::Error {
 fn unexpected(what: &str, response: &Response<'_>) -> io::Error {
     let mut text = format!("{response:?}");
     text.truncate(text.char_indices().nth(120).map_or(text.len(), |(at, _)| at));
-    io::Error::other(format!("the node answered {what} with {text}"))
+    io::Error::other(format!(
+        "the node answered {what} with an unexpected message: {text}"
+    ))
 }
 
 /// State of the reconnecting threads.

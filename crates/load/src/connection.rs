@@ -57,7 +57,7 @@ pub(crate) struct Link<S = Socket> {
 /// Reason why no more data can be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadEnd {
-    #[error("closed by the node")]
+    #[error("the node closed the connection")]
     Closed,
     #[error(transparent)]
     Failed(io::Error),

@@ -52,8 +52,8 @@ pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
     (in_flight > most).then(|| {
         format!(
             "{in_flight} operations in flight (`client.in_flight_max`, or the threads of a load) \
-             are more than the {most} of {} (`client.workers`), each with {each} CQL stream \
-             ids\nhint: lower the number, or use more workers",
+             exceed the {most} of {} (`client.workers`), each with {each} CQL stream ids\nhint: \
+             request fewer operations in flight, or use more workers",
             counted(workers, "worker")
         )
     })
@@ -95,8 +95,8 @@ impl Connections {
         }
         if let Some(ports) = room.ports.filter(|ports| to_node > *ports) {
             return Some(format!(
-                "{asked} are {to_node} to one node, but this machine has {ports} local ports for \
-                 them: {fewer}, or widen net.ipv4.ip_local_port_range"
+                "{asked} are {to_node} to one node, but this machine has only {ports} local ports \
+                 for outgoing connections: {fewer}, or widen net.ipv4.ip_local_port_range"
             ));
         }
         let most = room.files.filter(|most| files > *most)?;

@@ -358,8 +358,8 @@ fn check(config: &Config) -> Result<(), LoadError> {
         && count > LEDGER_OPERATIONS_MAX
     {
         return refuse(format!(
-            "{count} operations: a ledger contains at most {LEDGER_OPERATIONS_MAX}; run without a \
-             ledger"
+            "{count} operations are too many for a ledger, which contains at most \
+             {LEDGER_OPERATIONS_MAX}; run without a ledger"
         ));
     }
     match config.schedule {
@@ -367,15 +367,16 @@ fn check(config: &Config) -> Result<(), LoadError> {
             if !(0.001..=1e9).contains(&ops_per_s) =>
         {
             refuse(format!(
-                "{ops_per_s} operations per second: must be 0.001 to 1e9"
+                "{ops_per_s} operations per second are not possible; the rate must be from 0.001 \
+                 to 1e9"
             ))
         }
         Schedule::Recorded { speed }
             if config.program.course().is_none() || !(1e-6..=1e6).contains(&speed) =>
         {
             refuse(format!(
-                "recorded arrivals at {speed} times their speed: the workload must be recorded, \
-                 and the speed 1e-6 to 1e6"
+                "recorded arrivals at {speed} times their speed are not possible: the workload \
+                 must be recorded, and the speed from 1e-6 to 1e6"
             ))
         }
         _ => Ok(()),

@@ -90,7 +90,8 @@ impl Facts {
         let (kinds, statements) = (program.kinds(), program.statements());
         if kinds.is_empty() || kinds.len() > KINDS_MAX {
             return refuse(format!(
-                "{} kinds of operation: must be 1 to {KINDS_MAX}; merge some",
+                "the program has {} kinds of operations; the number must be from 1 to {KINDS_MAX}: \
+                 merge some kinds",
                 kinds.len()
             ));
         }

@@ -45,7 +45,7 @@ fn main() -> Result<()> {
             blast(number(1, 5)?, number(2, 128)? as usize, spin)
         }
         Some("late") => late(number(1, 1000)?),
-        _ => bail!("say serve, blast or late"),
+        _ => bail!("write the mode as the first argument: serve, blast or late"),
     }
 }
 

@@ -37,7 +37,8 @@ pub fn refuse(out: &mut Vec<u8>, stream: i16, why: &str) -> Verdict {
 
 /// Answers a text that cannot be split into tokens.
 pub fn syntax_error(out: &mut Vec<u8>, stream: i16) {
-    let why = "the statement has an open quote, a name above 1 KiB, or is longer than 1 MiB";
+    let why = "the statement has an open quote, contains a name of more than 1 KiB, or is longer \
+               than 1 MiB";
     reply::error(out, stream, ErrorCode::SyntaxError, why, &ErrorDetail::None);
 }
 
@@ -104,6 +105,7 @@ pub fn append_refusal(out: &mut Vec<u8>, stream: i16, code: ErrorCode, body: &[u
         },
         _ => ErrorDetail::None,
     };
-    let why = "the null target answers a share of the operations with this error, as requested";
+    let why = "the null target answers a share of the operations with this error, as the study \
+               requests";
     reply::error(out, stream, code, why, &detail);
 }

@@ -49,7 +49,7 @@ impl Refusals {
         let total_ppb = shares.iter().map(|s| s.share_ppb).sum();
         if total_ppb > WHOLE_PPB {
             return Err(format!(
-                "the shares of the errors sum to {}; at most 1 is possible",
+                "the shares of the errors sum to {}; the sum must be at most 1",
                 total_ppb as f64 / WHOLE_PPB as f64
             ));
         }

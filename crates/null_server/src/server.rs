@@ -173,8 +173,8 @@ fn pin(cpu: usize) -> io::Result<()> {
         io::Error::new(
             io::ErrorKind::InvalidInput,
             format!(
-                "the null target cannot run on CPU {cpu}: {why}; name a CPU within the number of \
-                 `nproc`"
+                "the null target cannot run on CPU {cpu}: {why}; name a CPU whose number is below \
+                 the number that `nproc` prints"
             ),
         )
     };

@@ -49,10 +49,10 @@ pub enum QueueEnd {
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// The file could not be read.
-    #[error("cassay cannot read it: {0}")]
+    #[error("cassay cannot read the file: {0}")]
     Unreadable(#[from] io::Error),
     /// The file does not begin like a queue.
-    #[error("it does not begin like a Chronicle queue file (no SCQStore in its header)")]
+    #[error("the file does not begin like a Chronicle queue file (no SCQStore in the header)")]
     NoQueue,
     /// A document exceeds the maximum length.
     #[error("the record at byte {at} has {bytes} bytes; the maximum is {DOCUMENT_BYTES_MAX}")]

@@ -201,7 +201,7 @@ impl<'a> Items<'a> {
     pub fn number(&mut self) -> Result<i64, MalformedDocument> {
         match self.next()? {
             Some(Item::Number(number)) => Ok(number),
-            _ => Err(self.wrong("this position contains no number")),
+            _ => Err(self.wrong("a number is missing")),
         }
     }
 
@@ -218,7 +218,7 @@ impl<'a> Items<'a> {
         match self.next()? {
             Some(Item::Text(text)) => Ok(Some(text)),
             Some(Item::Null) => Ok(None),
-            _ => Err(self.wrong("this position contains no text")),
+            _ => Err(self.wrong("a text is missing")),
         }
     }
 
@@ -227,7 +227,7 @@ impl<'a> Items<'a> {
         match self.next()? {
             Some(Item::Bytes(bytes)) => Ok(Some(bytes)),
             Some(Item::Null) => Ok(None),
-            _ => Err(self.wrong("this position contains no bytes")),
+            _ => Err(self.wrong("a value of bytes is missing")),
         }
     }
 }

@@ -45,7 +45,7 @@ pub enum ReadError {
         why: String,
     },
     /// No record of the logs can be replayed.
-    #[error("cassay can replay no operation of the log{}", describe(.0))]
+    #[error("cassay cannot replay any operation of the log{}", describe(.0))]
     Nothing(Nothing),
 }
 
@@ -53,7 +53,7 @@ fn describe(nothing: &Nothing) -> String {
     let all: Vec<String> =
         nothing.left_out.iter().map(|(why, count)| left_out(*why, *count)).collect();
     match all.as_slice() {
-        [] => ": the log has no record".to_owned(),
+        [] => ": the log contains no record".to_owned(),
         all => format!(": {}", all.join("; ")),
     }
 }

@@ -79,15 +79,19 @@ impl Why {
             }
             Why::Failed => "they failed",
             Why::NoStatement => "they execute no statement (log-ins, preparing)",
-            Why::NoKeyspace => "neither they nor their connections name a keyspace",
+            Why::NoKeyspace => "no keyspace is set, by the statement or by its connection",
             Why::Unknown => "they are unknown statements",
-            Why::OtherValues => "the numbers of their values and markers differ",
+            Why::OtherValues => {
+                "the number of their values differs from the number of their markers"
+            }
             Why::Unreadable => "cassay cannot read their records",
             Why::TooManyStatements => "the log had too many different statements before them",
-            Why::NoRoom => "no memory remained for them",
-            Why::NotChosen => "the study selects the other kind (only reads, or only writes)",
+            Why::NoRoom => "the memory for records was full before them",
+            Why::NotChosen => {
+                "the study selects only reads or only writes, and they are of the other kind"
+            }
             Why::OtherKeyspace => "they use keyspaces that the study does not select",
-            Why::OutsideOfTime => "they are outside the selected time",
+            Why::OutsideOfTime => "they are outside the selected period",
         }
     }
 
@@ -236,7 +240,9 @@ fn batch(items: &mut Items<'_>) -> Result<Entry, MalformedDocument> {
     }
     items.field("values")?;
     if items.count()? != count {
-        return Err(items.wrong("the numbers of a batch's lists of values and statements differ"));
+        return Err(
+            items.wrong("a batch has a different number of statements than of lists of values")
+        );
     }
     for bound in &mut request.statements {
         let values_count = items.count()?.min(COUNT_MAX);

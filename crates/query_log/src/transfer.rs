@@ -142,7 +142,9 @@ fn fits(recording: &Recording, values_bytes: u64) -> Result<(), UnpackError> {
         || !all_there
         || counts != (recording.operations.len(), values_bytes)
     {
-        return Err(UnpackError::Other("a part of it is missing"));
+        return Err(UnpackError::Other(
+            "a part of the recorded traffic is missing",
+        ));
     }
     if digest(recording) != recording.digest {
         return Err(UnpackError::Other("its digest differs"));

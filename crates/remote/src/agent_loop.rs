@@ -106,7 +106,7 @@ impl<R: Read + AsFd> Read for Until<'_, R> {
         match poll(&mut polled, Some(&left))? {
             0 => Err(std::io::Error::new(
                 std::io::ErrorKind::TimedOut,
-                "the controller sent no request in time",
+                "the controller sent no request within the time limit",
             )),
             _ => self.reader.read(into),
         }
@@ -236,7 +236,7 @@ mod tests {
         let limit = Duration::from_millis(10);
         let error = first::<u64>(&mut ours, limit).unwrap_err();
         assert!(
-            format!("{error:#}").contains("no request in time"),
+            format!("{error:#}").contains("no request within the time limit"),
             "{error:#}"
         );
         frame::write(&mut theirs, &7).unwrap();
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(endings, [Ending::Left, Ending::HungUp, Ending::Told]);
         assert!(third.lost().is_some());
         let said = format!("{:#}", third.call(&Double(1), LIMIT).unwrap_err());
-        assert!(said.contains("its agent ended"), "{said}");
+        assert!(said.contains("the agent ended"), "{said}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
     let length = bytes.len() - 4;
     ensure!(
         length <= BYTES_MAX,
-        "a message of {length} bytes is too long; the maximum is {BYTES_MAX}"
+        "a message of {length} bytes is too long; the maximum is {BYTES_MAX} bytes"
     );
     bytes[..4].copy_from_slice(&(length as u32).to_le_bytes());
     // This code writes the whole message at once. If this process is killed here, the receiver is
@@ -39,8 +39,8 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     let length = u32::from_le_bytes(length) as usize;
     ensure!(
         length <= BYTES_MAX,
-        "the peer announces a message of {length} bytes, but the maximum is {BYTES_MAX}: the peer \
-         is not an agent"
+        "the peer announces a message of {length} bytes, but the maximum is {BYTES_MAX} bytes: the \
+         peer is not an agent of cassay"
     );
     // The buffer grows only as bytes arrive, so a wrong length does not allocate memory.
     let mut bytes = Vec::new();
@@ -135,7 +135,7 @@ mod tests {
         // The bytes "HTTP", read as a length.
         let said = read::<Value>(&mut &b"HTTP/1.1 400"[..]).unwrap_err();
         assert!(
-            said.to_string().contains("the peer is not an agent"),
+            said.to_string().contains("bytes: the peer is not an agent of cassay"),
             "{said}"
         );
     }

@@ -277,8 +277,8 @@ impl Link {
     /// Describes an agent that no longer answers. On another machine, it may still run for a while.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
-            Some(_) => format!("cassay cannot reach its agent: {why}"),
-            None => format!("its agent ended: {why}"),
+            Some(_) => format!("cassay cannot reach the agent: {why}"),
+            None => format!("the agent ended: {why}"),
         }
     }
 
@@ -308,7 +308,7 @@ impl Link {
             }
             Err(RecvTimeoutError::Timeout) => {
                 lock(&self.shared.heard).waiting.remove(&id);
-                bail!("no answer within {} s", limit.as_secs())
+                bail!("the agent did not answer within {} s", limit.as_secs())
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let why = lock(&self.shared.heard).lost.clone().unwrap_or_default();

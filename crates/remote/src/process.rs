@@ -106,7 +106,8 @@ impl Identity {
         let pid = child.id();
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))
             .with_context(|| format!("check the child {pid}"))?;
-        let (_, start_ticks) = parse_stat(&stat).context("a line of unknown form in /proc")?;
+        let (_, start_ticks) =
+            parse_stat(&stat).context("read a line in /proc that has an unexpected form")?;
         Ok(Identity { pid, start_ticks })
     }
 
@@ -180,7 +181,7 @@ impl Identity {
     /// Returns the error for a process that still exists after SIGKILL.
     pub fn stuck(self) -> anyhow::Error {
         anyhow!(
-            "process {} still runs {} s after SIGKILL; see /proc/{}/stack",
+            "process {} is still running {} s after SIGKILL; see /proc/{}/stack",
             self.pid,
             KILL_LIMIT.as_secs(),
             self.pid

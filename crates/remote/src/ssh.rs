@@ -209,7 +209,8 @@ impl Connection {
             }
             DestinationKind::Pod(pod) => {
                 by_kubectl(&mut command, pod);
-                "cassay reaches pods with kubectl: install a kubectl of about the cluster's version"
+                "cassay reaches pods with kubectl: install a kubectl whose version is close to \
+                 that of the cluster"
             }
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -246,7 +247,7 @@ impl Connection {
         self.reached_at = self.reached_at.or(at.parse().ok());
         if system != "Linux" {
             return Err(Trouble::with_hint(
-                format!("its system is {system}"),
+                format!("the machine runs {system}"),
                 "cassay runs on Linux: name a machine with Linux",
             ));
         }
@@ -262,7 +263,7 @@ impl Connection {
         if program.other().is_some() {
             self.other = Some(Arc::clone(&program));
         }
-        let mut said = self.hear("it looks for the program", ANSWER_LIMIT)?;
+        let mut said = self.hear("it looked for the program", ANSWER_LIMIT)?;
         if said == "send" {
             self.put(&program, pack == "gzip")
                 .map_err(|error| Trouble::from_error(&error.context("send the program")))?;
@@ -312,13 +313,13 @@ impl Connection {
                 let status = ended(&mut self.child);
                 let lines = self.last_words.lines(LAST_WORDS_LIMIT);
                 end(
-                    format!("it ended the connection while {what}"),
+                    format!("the machine ended the connection while {what}"),
                     status,
                     lines,
                 )
             }
             Unheard::TooMuch => Trouble::with_hint(
-                "the startup files of its login shell print more than 64 KiB",
+                "the startup files of the login shell print more than 64 KiB",
                 "let them print only to a terminal: `[ -t 1 ] && …`",
             ),
             Unheard::Late(limit) => {
@@ -366,7 +367,10 @@ impl Connection {
             let file = self.other.as_ref().and_then(|program| program.other());
             let file = file.map_or("this program".into(), |file| file.display().to_string());
             return Err(Trouble::with_hint(
-                format!("{file}, which cassay would send, is from another build than this program"),
+                format!(
+                    "{file}, which cassay would send to the machine, is from another build than \
+                     this program"
+                ),
                 "use the file of the same release, or from the same sources",
             ));
         }

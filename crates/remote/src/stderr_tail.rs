@@ -18,11 +18,11 @@ pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 /// to the agent, if any.
 pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     let Some(words) = way else {
-        return "it closed the connection".to_owned();
+        return "the other side closed the connection".to_owned();
     };
     match words.lines(LAST_WORDS_LIMIT).pop() {
-        Some(line) => format!("its ssh ended: {line}"),
-        None => "its ssh ended without a message".to_owned(),
+        Some(line) => format!("the ssh process ended: {line}"),
+        None => "the ssh process ended without a message".to_owned(),
     }
 }
 

@@ -70,7 +70,7 @@ fn look(results: &Path, path: &Path) -> Result<Deletable> {
     };
     if !same(&own, path) || own.is_symlink() || !own.join(file::PLAN).is_file() {
         bail!(
-            "{} is not a run of the results folder {}\nhint: `--out` names another results folder",
+            "{} is not a run in the results folder {}\nhint: `--out` names another results folder",
             path.display(),
             results.display()
         );

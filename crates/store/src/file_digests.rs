@@ -112,7 +112,7 @@ impl fmt::Display for Damage {
             expected,
             seen,
         } = self;
-        write!(f, "{file}: expected {expected}; seen {seen}")
+        write!(f, "{file}: expected {expected}; found {seen}")
     }
 }
 

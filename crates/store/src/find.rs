@@ -215,7 +215,7 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let hits = if exact.is_empty() { begin } else { exact };
     match hits.as_slice() {
         [] => bail!(
-            "no run under {} has the name {name:?}; the newest is {}; see `cassay list`",
+            "no run under {} has the name {name:?}; the newest run is {}; see `cassay list`",
             results.display(),
             ids[all.len() - 1]
         ),
@@ -223,7 +223,7 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
         many => {
             let names: Vec<&str> = many.iter().map(|&i| ids[i].as_str()).collect();
             bail!(
-                "{name:?} can be any of {}; write more characters",
+                "{name:?} is the start of several runs: {}; write more characters",
                 names.join(", ")
             )
         }

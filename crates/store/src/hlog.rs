@@ -81,7 +81,10 @@ impl HlogWriter {
 /// Checks a tag, which is written without quotes into a comma-separated line.
 fn check_tag(tag: &str) -> Result<()> {
     if tag.is_empty() || tag.chars().any(|c| c == ',' || c == ' ' || c.is_control()) {
-        bail!("{tag:?} cannot be the tag of a histogram log: no comma, space or line break");
+        bail!(
+            "{tag:?} cannot be the tag of a histogram log: tags contain no comma, space or line \
+             break"
+        );
     }
     Ok(())
 }

@@ -122,7 +122,9 @@ impl Line {
         let Some((body, stated)) = split(line) else {
             let record = parsed();
             let record = match (chained, record) {
-                (true, Ok(_)) => Err("the line has no chain to the line before it".to_owned()),
+                (true, Ok(_)) => {
+                    Err("the line has no checksum that chains it to the line before it".to_owned())
+                }
                 (_, record) => record,
             };
             // A line without a chain is followed either by another such line, or by the first line

@@ -128,7 +128,7 @@ impl SeriesPlacesRecord {
     /// The bins are damaged.
     pub fn unpacked(&self, least_s: f64) -> Result<Places> {
         Places::unpack(self.width_s, &self.places, least_s)
-            .with_context(|| format!("read the places of {} of {}", self.name, self.place))
+            .with_context(|| format!("read the positions of {} of {}", self.name, self.place))
     }
 }
 

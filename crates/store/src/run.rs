@@ -286,7 +286,7 @@ fn locate(path: &Path) -> Result<PathBuf> {
     let path = fs::canonicalize(path).with_context(|| format!("open {}", path.display()))?;
     if !path.join(file::PLAN).is_file() {
         bail!(
-            "{} is not a run: it has no {}; see `cassay list`",
+            "{} is not a run: the folder contains no {}; see `cassay list`",
             path.display(),
             file::PLAN
         );

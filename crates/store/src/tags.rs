@@ -32,10 +32,7 @@ pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
 pub fn tag(results: &Path, name: &str, run: &Run) -> Result<()> {
     Name::new("tag", name)?;
     if name == file::LATEST || results.join(name).exists() {
-        bail!(
-            "{name:?} already has a meaning for runs: the last run, or the runs of a study; \
-               choose another tag"
-        );
+        bail!("{name:?} already names the last run or the runs of a study; choose another tag");
     }
     let mut all = tags(results)?;
     all.insert(name.to_owned(), format!("{}/{}", run.plan.study, run.stamp));

@@ -307,7 +307,7 @@ fn a_run_is_found_by_path_stamp_study_latest_or_a_beginning() {
     );
     let unknown = open("gamma").unwrap_err().to_string();
     assert!(
-        unknown.contains("no run") && unknown.contains("the newest is"),
+        unknown.contains("no run") && unknown.contains("the newest run is"),
         "{unknown}"
     );
     let nothing = tempfile::tempdir().unwrap();

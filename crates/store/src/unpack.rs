@@ -13,7 +13,7 @@ pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
     let mut archive = tar::Archive::new(archive);
     for entry in archive.entries().context("read results from another machine")? {
         let mut entry = entry.context("read results from another machine")?;
-        let path = entry.path().context("read a name of a file of them")?.into_owned();
+        let path = entry.path().context("read the name of a file of the results")?.into_owned();
         let mut to = results.to_owned();
         for part in path.components() {
             match part {

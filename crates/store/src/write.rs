@@ -98,7 +98,11 @@ impl RunWriter {
     fn take(path: &Path) -> Result<(RunWriter, Journal)> {
         let plan_path = path.join(file::PLAN);
         if !plan_path.is_file() {
-            bail!("{} is not a run: it has no {}", path.display(), file::PLAN);
+            bail!(
+                "{} is not a run: the folder contains no {}",
+                path.display(),
+                file::PLAN
+            );
         }
         let journal_path = path.join(file::JOURNAL);
         let mut lines = lock(LineWriter::open(&journal_path)?, path)?;
@@ -357,7 +361,7 @@ fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {
         }
     }
     bail!(
-        "{} has {STAMP_ATTEMPTS_MAX} runs of the second {second}",
+        "{} already has {STAMP_ATTEMPTS_MAX} runs that started in the second {second}: try again",
         folder.display()
     );
 }
@@ -402,7 +406,7 @@ fn check_latest(results: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     match fs::symlink_metadata(&latest) {
         Ok(meta) if !meta.is_symlink() => bail!(
-            "{} is not a link, but must be the link to the latest run: move it elsewhere",
+            "{} must be the link to the latest run, but is not a link: move it elsewhere",
             latest.display()
         ),
         _ => Ok(()),

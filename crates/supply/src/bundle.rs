@@ -191,7 +191,9 @@ fn read<R: Read>(
         let mut entry = entry.context("the bundle is truncated or damaged")?;
         let name = plain_name(&entry)?;
         let Some(file) = wanted.remove(name.as_str()) else {
-            bail!("the bundle contains {name}, which its list lacks, or contains it twice");
+            bail!(
+                "the bundle contains {name}, which is not in its list, or contains this file twice"
+            );
         };
         take(&mut entry, file, &jars)?;
     }
@@ -205,7 +207,8 @@ fn read<R: Read>(
     let (_, found, _) = hashing.end();
     if let Some(expected) = sha256.filter(|expected| !expected.eq_ignore_ascii_case(&found)) {
         bail!(
-            "its SHA-256 is {found}, not {expected}: this is another bundle, or someone changed it"
+            "the SHA-256 of the bundle is {found}, not {expected}: this is another bundle, or it \
+             was changed"
         );
     }
     let was_there = recipe.checked(&folder).is_ok();
@@ -237,7 +240,7 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     }
     if entry.size() > LIST_BYTES_MAX {
         bail!(
-            "its list has {} bytes, limit {LIST_BYTES_MAX}",
+            "the list of the bundle has {} bytes, but the limit is {LIST_BYTES_MAX} bytes",
             entry.size()
         );
     }
@@ -246,24 +249,30 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     let value: serde_json::Value = serde_json::from_str(&text).context("read its list")?;
     if value["format"] != FORMAT {
         bail!(
-            "its format is {}, but this program reads {FORMAT}\nhint: import it with the version \
-             of cassay that wrote it",
+            "the format of the bundle is {}, but this program reads {FORMAT}\nhint: import the \
+             bundle with the version of cassay that wrote it",
             value["format"]
         );
     }
     let list: List = serde_json::from_value(value).context("read its list")?;
     if list.files.len() > FILES_MAX {
-        bail!("it lists {} files, limit {FILES_MAX}", list.files.len());
+        bail!(
+            "the bundle lists {} files, but the limit is {FILES_MAX} files",
+            list.files.len()
+        );
     }
     for file in &list.files {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
         let is_ours = file.name.ends_with(".jar") || file.name == HINTS;
         if !is_ours || !file.name.chars().all(is_plain) {
-            bail!("its list contains {:?}, which is not a jar name", file.name);
+            bail!(
+                "the list of the bundle contains {:?}, which is not the name of a jar",
+                file.name
+            );
         }
         if file.bytes > FILE_BYTES_MAX {
             bail!(
-                "{} has {} bytes, limit {FILE_BYTES_MAX}",
+                "{} has {} bytes, but the limit is {FILE_BYTES_MAX} bytes",
                 file.name,
                 file.bytes
             );
@@ -296,11 +305,11 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
             Some(found) if found == sha256 => {}
             Some(found) => bail!(
                 "{name} is not the file of supply.lock: its SHA-256 is {found}, but the lock has \
-                 {sha256}\nhint: check whether another version of cassay wrote the bundle"
+                 {sha256}\nhint: check if another version of cassay wrote the bundle"
             ),
             None => bail!(
-                "the bundle lacks {name}\nhint: check whether another version of cassay wrote the \
-                 bundle"
+                "the bundle does not contain {name}\nhint: check if another version of cassay \
+                 wrote the bundle"
             ),
         }
     }

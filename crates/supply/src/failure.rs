@@ -16,9 +16,9 @@ pub(crate) enum Failure {
     Unreachable { url: String, why: String },
     /// The server or proxy requires credentials.
     #[error(
-        "{url} is not permitted (HTTP {status})\nhint: if the repository or the proxy requires a \
-         user, write https://USER:PASSWORD@HOST/… in CASSAY_MAVEN_REPOSITORY, \
-         http://USER:PASSWORD@HOST in HTTPS_PROXY"
+        "access to {url} is not permitted (HTTP {status})\nhint: if a user is required, write \
+         https://USER:PASSWORD@HOST/… in CASSAY_MAVEN_REPOSITORY for the repository, or \
+         http://USER:PASSWORD@HOST in HTTPS_PROXY for the proxy"
     )]
     Refused { url: String, status: u16 },
     /// The file does not exist.
@@ -42,8 +42,8 @@ pub(crate) enum Failure {
     Page { url: String },
     /// The connection ended, or the server stopped sending data.
     #[error(
-        "the download of {url} stopped after {got} of {wanted} bytes: {why}\nhint: the same \
-         command continues from there"
+        "the download of {url} stopped after {got} of {wanted} bytes: {why}\nhint: run the same \
+         command again to continue the download"
     )]
     BrokenOff {
         url: String,
@@ -83,7 +83,7 @@ pub(crate) enum Failure {
     },
     /// The user interrupted the fetch.
     #[error(
-        "interrupted: cassay keeps the received part, and the same command continues from there"
+        "interrupted: cassay keeps the received part, and the same command continues the download"
     )]
     Interrupted,
 }

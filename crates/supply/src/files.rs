@@ -30,7 +30,7 @@ pub fn identity_of(path: &Path) -> Result<String> {
 /// # Errors
 /// The file cannot be written.
 pub fn write_whole(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().context("a file without a folder")?;
+    let folder = path.parent().context("find the folder of the file")?;
     let mut file = tempfile::NamedTempFile::new_in(folder).context("write to the cache")?;
     file.write_all(text.as_bytes()).context("write to the cache")?;
     file.persist(path).with_context(|| format!("write {}", path.display()))?;

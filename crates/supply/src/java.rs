@@ -127,7 +127,7 @@ fn find_major(
         let found = if program.is_file() {
             version_of(&program)
         } else {
-            Err(anyhow::anyhow!("it contains no bin/java"))
+            Err(anyhow::anyhow!("the folder contains no bin/java"))
         };
         match found {
             Ok(said) if java_major(&said.version) == Some(wanted) => {
@@ -233,7 +233,7 @@ fn version_of(program: &Path) -> Result<JavaVersion> {
             build: text.trim().to_string(),
         }),
         None => bail!(
-            "{} -version ended with {} and printed no version: {}",
+            "{} -version ended with {}, but printed no version: {}",
             program.display(),
             output.status,
             text.lines().next().unwrap_or("no output")
@@ -387,7 +387,7 @@ mod tests {
         let java = find_in(Some(&gone), std::iter::empty(), &folders, &seventeen()).unwrap();
         let told = java.passed_over.unwrap();
         assert!(
-            told.contains("of JAVA_HOME: it contains no bin/java"),
+            told.contains("of JAVA_HOME: the folder contains no bin/java"),
             "{told}"
         );
     }

@@ -128,8 +128,8 @@ pub fn absent(cache: &Path, release: &Release) -> Option<String> {
         format!(" --cassandra {release}")
     };
     Some(format!(
-        "the cache lacks the jars of Cassandra {release}{}: a run downloads them first, and \
-         `cassay supply fetch{option}` downloads them now",
+        "the cache does not contain the jars of Cassandra {release}{}: a run downloads them first, \
+         and `cassay supply fetch{option}` downloads them now",
         size.unwrap_or_default()
     ))
 }

@@ -96,14 +96,14 @@ pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
         if let Some(found) = found.filter(|found| **found != sha256) {
             bail!(
                 "{name} is not the jar of supply.lock: its SHA-256 is {found}, but the lock has \
-                 {sha256}\nhint: remove it from Maven's repository (~/.m2) and try again"
+                 {sha256}\nhint: remove this jar from Maven's repository (~/.m2) and try again"
             );
         }
     }
     let server = format!("cassandra-all-{release}.jar");
     for start in [server.as_str(), "jamm-", "jolokia-agent-jvm-"] {
         if !lock.keys().any(|name| name.starts_with(start)) {
-            bail!("the jars of Cassandra {release} include no {start}");
+            bail!("the jars of Cassandra {release} include no file whose name begins with {start}");
         }
     }
     Ok(())
@@ -133,8 +133,8 @@ pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
         if found != *digest {
             bail!(
                 "{name} is not the jar of supply.lock: its SHA-256 is {found}, but the lock has \
-                 {digest}; it came from {by}\nhint: remove it there and try again; if it still \
-                 differs, the download is not the original"
+                 {digest}; it came from {by}\nhint: remove the jar from that source and try again; \
+                 if it still differs, the download is not the original"
             );
         }
     }

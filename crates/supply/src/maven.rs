@@ -37,10 +37,11 @@ fn program() -> Option<PathBuf> {
 pub(crate) fn missing(release: &Release) -> String {
     let pinned = release.line().pinned;
     format!(
-        "the cache lacks the jars of Cassandra {release}. cassay pins {pinned} of this line, so \
-         only Maven can list them, but PATH contains no mvn\nhint: install Maven 3.6 or later, or \
-         set CASSANDRA_HOME to an unpacked distribution. On a machine with Maven, `cassay supply \
-         export FILE --cassandra {release}` writes a file for `cassay supply import FILE` here"
+        "the cache does not contain the jars of Cassandra {release}. cassay pins {pinned} of this \
+         line, so only Maven can list the jars, but PATH contains no mvn\nhint: install Maven 3.6 \
+         or later, or set CASSANDRA_HOME to an unpacked distribution. On a machine with Maven, \
+         `cassay supply export FILE --cassandra {release}` writes a file for `cassay supply import \
+         FILE` here"
     )
 }
 

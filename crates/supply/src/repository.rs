@@ -174,7 +174,7 @@ fn message(error: &ureq::Error) -> String {
         ureq::Error::HostNotFound => "no such host".to_string(),
         ureq::Error::Io(error) => error.to_string(),
         ureq::Error::Rustls(error) => format!("TLS: {error}"),
-        ureq::Error::Timeout(what) => format!("no data arrived in time ({what})"),
+        ureq::Error::Timeout(what) => format!("no data arrived within the time limit ({what})"),
         other => other.to_string(),
     }
 }
@@ -196,7 +196,8 @@ fn tls() -> Result<TlsConfig> {
         (true, Some(name)) => {
             let why = found.errors.first().map(ToString::to_string);
             bail!(
-                "{name} names no readable certificate{}\nhint: use a PEM file, or unset it",
+                "{name} does not name a readable certificate{}\nhint: set it to a PEM file, or \
+                 unset it",
                 why.map(|why| format!(": {why}")).unwrap_or_default()
             )
         }

@@ -62,7 +62,7 @@ impl Settings {
             };
             match Settings::from_text(&text, &variable) {
                 Ok(found) => all = all.or(found),
-                Err(why) => all.notes.push(format!("{} is ignored: {why}", file.display())),
+                Err(why) => all.notes.push(format!("cassay ignores {}: {why}", file.display())),
             }
         }
         all

@@ -90,7 +90,7 @@ pub(crate) fn unpacked(
     let mut inner = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let (Some(only), None) = (inner.next(), inner.next()) else {
         bail!(
-            "{} does not consist of a single folder, unlike a distribution",
+            "{} does not contain exactly one folder, so it is not a distribution",
             file.display()
         );
     };
@@ -119,7 +119,8 @@ pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> R
         return Ok(());
     }
     let shown = command.join(" ");
-    let (program, arguments) = command.split_first().context("a build has no program")?;
+    let (program, arguments) =
+        command.split_first().context("find the program of the build command")?;
     voice(Message::Line(&format!(
         "building in {}: {shown}",
         home.display()
@@ -150,7 +151,7 @@ pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> R
         let mut lines = output.lines();
         lines.extend(errors.lines());
         bail!(
-            "the build `{shown}` in {} {ended}; its last lines:\n{}",
+            "the build `{shown}` in {} {ended}; the last lines of its output:\n{}",
             home.display(),
             lines.join("\n")
         );
@@ -242,7 +243,7 @@ mod tests {
         assert!(supply.build.is_some());
         let (file, digest) = tarball(folder.path(), &["a/x", "b/y"]);
         let error = unpacked(&cache, &file, &digest, &mut |_: Message<'_>| ()).unwrap_err();
-        assert!(error.to_string().contains("a single folder"), "{error}");
+        assert!(error.to_string().contains("exactly one folder"), "{error}");
     }
 
     #[test]

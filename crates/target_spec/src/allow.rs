@@ -86,8 +86,8 @@ impl Allow {
     /// # Errors
     /// The mistake, and the valid forms.
     pub fn parse(text: &str) -> Result<Allow, String> {
-        let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, with commas between them; ACT is \
-                    create, write, alter, truncate or drop; of nodes, write restart, signal, \
+        let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, and separate several by commas; ACT \
+                    is create, write, alter, truncate or drop; for nodes, write restart, signal, \
                     network or pods";
         let mut all = Allow::default();
         for part in text.split(',') {

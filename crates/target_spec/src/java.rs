@@ -64,7 +64,10 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
                 spec.release,
                 majors_words(&fits)
             ),
-            format!("use one of these; the default is `java: {}`", fits[0]),
+            format!(
+                "use one of these versions; the default is `java: {}`",
+                fits[0]
+            ),
         )
     })
 }

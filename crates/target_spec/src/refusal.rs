@@ -52,8 +52,8 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
 pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
     let what = unlike_archive(spec).filter(|_| spec.class_sharing)?;
     Some(format!(
-        "the study requests class data sharing, which is impossible with {what}: objects, or \
-         pointers to them, differ from the archive"
+        "the study requests class data sharing, which is impossible with {what}: the layout of \
+         objects, or of pointers to them, differs from the archive"
     ))
 }
 

@@ -47,7 +47,7 @@ const OWNED: [(&[&str], &str); 5] = [
             "saved_caches_directory",
             "cdc_raw_directory",
         ],
-        "cassay stores a node's files in a folder that it can remove",
+        "cassay stores the files of nodes in folders that it removes later",
     ),
     (
         &[
@@ -70,19 +70,19 @@ const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
         "commitlog_sync",
         &["batch", "group"],
         "commitlog_sync_period",
-        "a period applies only to periodic syncing",
+        "the period applies only to `commitlog_sync: periodic`",
     ),
     (
         "commitlog_disk_access_mode",
         &["direct"],
         "commitlog_compression",
-        "direct I/O writes no compressed segments",
+        "Cassandra writes no compressed segments with direct I/O",
     ),
     (
         "commitlog_disk_access_mode",
         &["mmap"],
         "commitlog_compression",
-        "Cassandra does not map compressed segments",
+        "Cassandra does not map compressed segments into memory",
     ),
 ];
 
@@ -123,7 +123,7 @@ pub fn yaml_refusal(
         return Some(refusal(why, LACKED_CLASS_HINT));
     }
     out_of_range(release.line(), key, value)
-        .map(|why| refusal(why, "remove it, or write a value of this form"))
+        .map(|why| refusal(why, "remove the setting, or write a value of this form"))
 }
 
 /// Ranges of numbers that a node accepts when it starts, although the type of the setting allows
@@ -259,7 +259,7 @@ fn yaml_twice(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusa
         if let Some(other) = seen.insert(name.clone(), key.clone()) {
             let refusal = YamlRefusal {
                 why: format!("{key} and {other} of cassandra.yaml are one setting, {name}"),
-                hint: "remove one of them".to_owned(),
+                hint: "remove one of the two names".to_owned(),
             };
             twice.push((key.clone(), refusal));
         }

@@ -107,10 +107,10 @@ impl Raw {
         if self.nodes.len() > NODES_MAX {
             return refuse(
                 format!(
-                    "{} NUMA nodes; cassay reads at most {NODES_MAX}",
+                    "the description has {} NUMA nodes; cassay reads at most {NODES_MAX}",
                     self.nodes.len()
                 ),
-                "the kernel itself has at most 1024; the description is damaged",
+                "the kernel supports at most 1024 NUMA nodes; the description is damaged",
             );
         }
         let mut numbers: Vec<u32> = self.nodes.iter().map(|node| node.os).collect();
@@ -118,7 +118,7 @@ impl Raw {
         if let Some(twice) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
             return refuse(
                 format!("two NUMA nodes have the number {}", twice[0]),
-                "each node needs its own number; repair the description",
+                "each NUMA node needs a unique number; repair the description",
             );
         }
         Ok(())
@@ -135,8 +135,9 @@ impl Raw {
             let twice = node.cpus.intersection(&seen);
             if !twice.is_empty() {
                 self.notes.push(format!(
-                    "node {} lists CPUs {twice}, which another node also lists. They count as CPUs \
-                     of the other node, and the memory of this node counts as memory without CPUs",
+                    "NUMA node {} lists CPUs {twice}, which another NUMA node also lists. These \
+                     CPUs count as CPUs of the other node, and the memory of this node counts as \
+                     memory without CPUs",
                     node.os
                 ));
             }
@@ -160,7 +161,7 @@ impl Raw {
             self.notes.push(if packaged.is_empty() {
                 "the description has no packages; all CPUs count as one package".to_owned()
             } else {
-                format!("no package has CPUs {rest}; they count as a separate package")
+                format!("no package contains CPUs {rest}; these CPUs count as a separate package")
             });
             self.packages.push((None, rest));
         }
@@ -326,7 +327,7 @@ impl Raw {
         if self.devices.len() > DEVICES_MAX {
             let count = self.devices.len();
             self.notes.push(format!(
-                "{count} devices; cassay keeps the first {DEVICES_MAX}"
+                "the description has {count} devices; cassay keeps only the first {DEVICES_MAX}"
             ));
             self.devices.truncate(DEVICES_MAX);
         }

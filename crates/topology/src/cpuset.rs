@@ -35,7 +35,8 @@ impl CpuSet {
             count += 1;
             if count > RANGES_MAX {
                 return Err(format!(
-                    "the list has more than {RANGES_MAX} ranges; a machine has fewer CPUs"
+                    "the list has more than {RANGES_MAX} ranges, which is more than a machine has \
+                     CPUs"
                 ));
             }
             let (range, stride) = match part.split_once(':') {
@@ -199,7 +200,7 @@ fn parse_stride(text: &str) -> Result<(u32, u32), String> {
         .ok_or_else(|| format!("{text:?} is not a stride, such as 2/8"))?;
     let (used, group) = (number(used)?, number(group)?);
     match group {
-        0 => Err(format!("the stride {text:?} has groups of 0")),
+        0 => Err(format!("the stride {text:?} has groups of 0 CPUs")),
         _ => Ok((used, group)),
     }
 }

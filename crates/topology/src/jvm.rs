@@ -92,8 +92,8 @@ fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
                  into parts for all nodes of the machine and use one"
             ),
             _ => {
-                "one NUMA node: UseNUMA would turn itself off; an option turns it off, and removes \
-                 --interleave=all of the start script"
+                "one NUMA node: the JVM would turn UseNUMA off itself; an explicit option turns it \
+                 off, and removes --interleave=all of the start script"
                     .to_owned()
             }
         };

@@ -15,11 +15,16 @@ use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
 use crate::error::ReadError;
 use crate::machine::Machine;
 
-const HINT: &str = "write it with `LC_ALL=C lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`";
+const HINT: &str = "write the file with `LC_ALL=C lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`";
 
 pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
-    let value: Value = serde_json::from_str(&with_dashes_as_null(text))
-        .map_err(|error| ReadError::new(place, format!("not well-formed JSON: {error}"), HINT))?;
+    let value: Value = serde_json::from_str(&with_dashes_as_null(text)).map_err(|error| {
+        ReadError::new(
+            place,
+            format!("the file is not well-formed JSON: {error}"),
+            HINT,
+        )
+    })?;
     let bad = |what: String| ReadError::new(place, what, HINT);
     if let Some(rows) = value.get("cpus").and_then(Value::as_array) {
         return table(rows, place).map_err(bad)?.build();
@@ -28,7 +33,7 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
         return summary::raw(fields, place).map_err(bad)?.build();
     }
     Err(bad(
-        "JSON without the `cpus` or `lscpu` that lscpu writes".to_owned()
+        "the JSON contains neither `cpus` nor `lscpu`, which lscpu writes".to_owned(),
     ))
 }
 

@@ -73,12 +73,14 @@ impl Tree {
             let mut entry = entry.map_err(broken)?;
             count += 1;
             if count > ARCHIVE_FILES_MAX {
-                let what = format!("more than {ARCHIVE_FILES_MAX} files");
+                let what = format!("the archive has more than {ARCHIVE_FILES_MAX} files");
                 return Err(ReadError::new(place, what, PACK_HINT));
             }
             let name = entry_name(&entry.path_bytes(), place)?;
             if archive.names_bytes > NAMES_BYTES_MAX {
-                let what = format!("its names have more than {NAMES_BYTES_MAX} bytes in total");
+                let what = format!(
+                    "the names of the archive have more than {NAMES_BYTES_MAX} bytes in total"
+                );
                 return Err(ReadError::new(place, what, PACK_HINT));
             }
             match entry.header().entry_type() {
@@ -274,7 +276,8 @@ fn entry_name(path: &[u8], place: &str) -> Result<String, ReadError> {
     let name = clean(path);
     let count = parts(&name).count();
     if count > NAME_PARTS_MAX {
-        let what = format!("a name of {count} folders; the maximum is {NAME_PARTS_MAX}");
+        let what =
+            format!("a name in the archive has {count} folders; the maximum is {NAME_PARTS_MAX}");
         return Err(ReadError::new(place, what, PACK_HINT));
     }
     Ok(name)
@@ -286,7 +289,7 @@ fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
         return Ok(());
     }
     let what = format!(
-        "a name of {} bytes; the maximum is {NAME_BYTES_MAX}",
+        "a name in the archive has {} bytes; the maximum is {NAME_BYTES_MAX}",
         path.len()
     );
     Err(ReadError::new(place, what, PACK_HINT))

@@ -63,7 +63,7 @@ impl Machine {
             return Err(ReadError::new(
                 place,
                 format!(
-                    "{} bytes of text; cassay reads at most {TEXT_BYTES_MAX}",
+                    "the text has {} bytes; cassay reads at most {TEXT_BYTES_MAX} bytes",
                     bytes.len()
                 ),
                 "check that this is a description of one machine",
@@ -72,7 +72,7 @@ impl Machine {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return Err(ReadError::new(
                 place,
-                "neither a known kind of archive nor text in UTF-8",
+                "the file is neither a supported archive nor text in UTF-8",
                 "archives may be tar, tar.gz and tar.bz2; unpack other archives and name the \
                  folder",
             ));

@@ -98,10 +98,12 @@ fn parse(text: &str) -> Result<Vec<Level>, String> {
             return Ok(levels);
         }
         if let Some(inner) = rest.strip_prefix('[') {
-            let end = inner.find(']').ok_or("a [ without its ]")?;
+            let end = inner.find(']').ok_or("a [ has no matching ]")?;
             last.attached.push(attached(&inner[..end])?);
             if last.attached.len() > NODES_MAX {
-                return Err(format!("more than {NODES_MAX} nodes in one place"));
+                return Err(format!(
+                    "the description attaches more than {NODES_MAX} NUMA nodes to one level"
+                ));
             }
             rest = &inner[end + 1..];
             continue;
@@ -110,7 +112,7 @@ fn parse(text: &str) -> Result<Vec<Level>, String> {
         rest = after;
         levels.push(level);
         if levels.len() > LEVELS_MAX {
-            return Err(format!("more than {LEVELS_MAX} levels"));
+            return Err(format!("the description has more than {LEVELS_MAX} levels"));
         }
     }
 }
@@ -203,7 +205,7 @@ fn kind(name: &str) -> Result<LevelKind, String> {
 
 /// Parses the text between parentheses. Returns its attributes and the text after the parentheses.
 fn attributes(text: &str) -> Result<(Attributes, &str), String> {
-    let end = text.find(')').ok_or("a ( without its )")?;
+    let end = text.find(')').ok_or("a ( has no matching )")?;
     let mut found = Attributes::default();
     for part in text[..end].split_whitespace() {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
@@ -255,7 +257,9 @@ fn infer(levels: &mut [Level]) -> Result<(), String> {
         return Ok(());
     }
     if unstated != end - 1 {
-        return Err("some levels have names, and others do not".to_owned());
+        return Err(
+            "some levels have names, and others do not: name all levels, or none".to_owned(),
+        );
     }
     let mut left = unstated;
     let mut need = |count: usize| {
@@ -309,11 +313,13 @@ fn check(levels: &[Level]) -> Result<(), String> {
     }
     let attached: usize = levels.iter().map(|level| level.attached.len() * level.width).sum();
     if count(LevelKind::Node) > 0 && attached > 0 {
-        return Err("NUMA nodes are both a level and attached".to_owned());
+        return Err(
+            "NUMA nodes are both a level and attached to a level: use only one form".to_owned(),
+        );
     }
     if attached > NODES_MAX {
         return Err(format!(
-            "{attached} NUMA nodes; cassay reads at most {NODES_MAX}"
+            "the description has {attached} NUMA nodes; cassay reads at most {NODES_MAX}"
         ));
     }
     Ok(())

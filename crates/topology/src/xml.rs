@@ -24,7 +24,7 @@ const ATTRIBUTES_MAX: usize = 256;
 /// without limit, and attributes and namespaces are compared with each other.
 fn bounded(text: &str, place: &str) -> Result<(), ReadError> {
     let refuse = |what: String| {
-        let hint = "write it again with `lstopo --of xml FILE`";
+        let hint = "write the file again with `lstopo --of xml FILE`";
         Err(ReadError::new(place, what, hint))
     };
     if text.len() > XML_BYTES_MAX {
@@ -57,8 +57,12 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
         ..ParsingOptions::default()
     };
     let document = Document::parse_with_options(text, options).map_err(|error| {
-        let hint = "write it again with `lstopo --of xml FILE`";
-        ReadError::new(place, format!("not well-formed XML: {error}"), hint)
+        let hint = "write the file again with `lstopo --of xml FILE`";
+        ReadError::new(
+            place,
+            format!("the file is not well-formed XML: {error}"),
+            hint,
+        )
     })?;
     let root = document.root_element();
     if root.tag_name().name() != "topology" {
@@ -68,7 +72,7 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
                 "the document is a <{}>, not a <topology>",
                 root.tag_name().name()
             ),
-            "cassay reads only hwloc's XML; write it with `lstopo --of xml FILE`",
+            "cassay reads only hwloc's XML; write the file with `lstopo --of xml FILE`",
         ));
     }
     let version = root.attribute("version").unwrap_or("1");
@@ -125,7 +129,7 @@ impl<'a> Reader<'a> {
                 let os = os
                     .or(set.first())
                     .filter(|&os| os < crate::CPU_NUMBERS_MAX)
-                    .ok_or_else(|| self.bad(element, "a PU without a number below 8192"))?;
+                    .ok_or_else(|| self.bad(element, "a PU has no number below 8192"))?;
                 raw.online.insert(os);
             }
             "Package" | "Socket" => raw.packages.push((os, cpus()?)),
@@ -133,12 +137,15 @@ impl<'a> Reader<'a> {
             "Core" => raw.cores.push(cpus()?),
             "NUMANode" => {
                 if raw.nodes.len() >= NODES_MAX {
-                    return Err(self.bad(element, format!("more than {NODES_MAX} NUMA nodes")));
+                    return Err(self.bad(
+                        element,
+                        format!("the file has more than {NODES_MAX} NUMA nodes"),
+                    ));
                 }
                 let os = os.or(self.set(element, "nodeset")?.and_then(|set| set.first()));
                 let os = os
                     .filter(|&os| os < crate::CPU_NUMBERS_MAX)
-                    .ok_or_else(|| self.bad(element, "a NUMA node without a number"))?;
+                    .ok_or_else(|| self.bad(element, "a NUMA node has no number"))?;
                 raw.nodes.push(self.node(element, os, cpus()?));
             }
             kind @ ("L3Cache" | "L2Cache" | "Cache") => {
@@ -266,8 +273,8 @@ impl<'a> Reader<'a> {
         }
         if !raw.offline.is_empty() {
             raw.notes.push(format!(
-                "the file does not describe CPUs {} of the machine: they were offline, or its \
-                 writer had no access",
+                "the file does not describe CPUs {} of the machine: these CPUs were offline, or \
+                 the program that wrote the file had no access to them",
                 raw.offline
             ));
         }

@@ -59,7 +59,7 @@ pub enum HomeError {
     )]
     NoServer(String),
     /// The folder contains more than one server.
-    #[error("{path} has {first} and {second}, but may have only one of them")]
+    #[error("{path} contains {first} and {second}, but may contain only one of these jars")]
     TwoServers {
         /// Path of the folder.
         path: String,
@@ -80,7 +80,7 @@ pub enum HomeError {
         version: String,
     },
     /// The agent that measures objects is missing.
-    #[error("{0} has no jamm jar, which a server needs as an agent")]
+    #[error("{0} contains no jamm jar, which a server needs as its Java agent")]
     NoJamm(String),
 }
 

@@ -26,7 +26,7 @@ pub fn member_of_jar(jar: &[u8], member: &str, bytes_max: u64) -> io::Result<Opt
             CompressionMethod::STORE => Box::new(found.data()),
             CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(found.data())),
             other => {
-                let why = format!("its compression is unknown: {other:?}");
+                let why = format!("the compression of the jar is unknown: {other:?}");
                 return Err(io::Error::other(why));
             }
         };

@@ -69,7 +69,8 @@ impl Release {
         UnknownRelease {
             why: format!("the repository has no Cassandra {}", self.version),
             hint: format!(
-                "of {} it has {}; your own build is `{{home: FOLDER}}`",
+                "of the line {}, the repository has {}; for your own build, write `{{home: \
+                 FOLDER}}`",
                 line.name,
                 known.join(", ")
             ),

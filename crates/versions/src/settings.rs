@@ -218,8 +218,8 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::GoneNode,
                 why: format!(
-                    "Cassandra {} was the last release with {name} of cassandra.yaml, and {own} \
-                     does not start with this setting",
+                    "Cassandra {} was the last release with {name} of cassandra.yaml: {own} does \
+                     not start with this setting",
                     last.name
                 ),
                 hint: instead.unwrap_or("remove it; no setting replaces it").to_owned(),
@@ -237,7 +237,7 @@ impl Line {
                 lack: Lack::Unknown,
                 why: format!(
                     "{name} of cassandra.yaml exists since Cassandra {}, so {own} does not start \
-                     with it",
+                     with this setting",
                     first.name
                 ),
                 hint: format!("remove it, or use `cassandra: {}`", first.name),

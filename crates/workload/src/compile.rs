@@ -30,7 +30,7 @@ pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
     let weights = weights(&mut params, named);
     if spec.rows == 0 || spec.rows > ROWS_MAX {
         let message = format!(
-            "{} rows; the number must be from 1 to {ROWS_MAX}",
+            "the study loads {} rows; the number must be from 1 to {ROWS_MAX}",
             spec.rows
         );
         let hint = Some("set the number of rows to load".to_owned());

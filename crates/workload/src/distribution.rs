@@ -126,7 +126,7 @@ fn parse_shape(text: &str, name: &str, number: Option<f64>) -> Result<Shape, Str
     let theta = |number: Option<f64>| match number.unwrap_or(THETA_DEFAULT) {
         theta if theta >= 0.0 => Ok(theta),
         theta => Err(format!(
-            "\"{text}\": theta is {theta}, it must be at least 0"
+            "\"{text}\": theta is {theta}; it must be at least 0"
         )),
     };
     match name {

@@ -111,7 +111,7 @@ fn problems_of(name: &str, tuning: &Tuning) -> Option<Problem> {
     match tuning.retries {
         Some(retries) if retries > RETRIES_MAX => problem(
             "retries",
-            format!("{retries} retries; the maximum is {RETRIES_MAX}"),
+            format!("{retries} retries are not possible; the maximum is {RETRIES_MAX}"),
         ),
         _ => None,
     }

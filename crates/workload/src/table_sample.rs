@@ -170,7 +170,7 @@ impl TableSample {
         for create in &self.types {
             match schema::parse(create, &types) {
                 Ok(DefinedObject::Type(udt)) => types.push(udt),
-                Ok(_) => return Err(format!("`{create}` creates no type")),
+                Ok(_) => return Err(format!("`{create}` does not create a type")),
                 Err(fault) => return Err(format!("`{create}`: {}", fault.message)),
             }
         }

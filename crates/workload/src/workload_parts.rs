@@ -150,7 +150,7 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
             parts.push("'class': 'SimpleStrategy'".to_owned());
             parts.push(format!("'replication_factor': '{factor}'"));
             if *factor == 0 {
-                let message = "replication factor 0; it must be at least 1".to_owned();
+                let message = "the replication factor is 0; it must be at least 1".to_owned();
                 params.problem(&["replication"], message, None);
             }
         }
@@ -159,12 +159,14 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
             let total: u64 = factors.iter().map(|(_, factor)| u64::from(*factor)).sum();
             if total == 0 {
                 let message =
-                    "no data centre has a copy; at least one data centre needs a factor".to_owned();
+                    "no data centre has a replica; at least one data centre needs a replication \
+                     factor"
+                        .to_owned();
                 params.problem(&["replication"], message, None);
             }
             for (index, (datacenter, factor)) in factors.iter().enumerate() {
                 if factors[..index].iter().any(|(earlier, _)| earlier == datacenter) {
-                    let message = format!("data centre {datacenter} has two factors");
+                    let message = format!("data centre {datacenter} has two replication factors");
                     params.problem(&["replication", datacenter], message, None);
                 }
                 parts.push(format!("{}: '{factor}'", cql::tokens::literal(datacenter)));

@@ -93,7 +93,10 @@ impl Diagnostics {
             return;
         }
         let (message, hint) = if self.list.len() == MISTAKES_MAX {
-            ("more mistakes exist than this list shows".to_owned(), None)
+            (
+                "the text has more mistakes than this list shows".to_owned(),
+                None,
+            )
         } else {
             (message, hint)
         };
@@ -218,7 +221,7 @@ mod tests {
         (0..1000).for_each(|n| diagnostics.add(&Place::default(), n.to_string(), None));
         assert_eq!(diagnostics.list.len(), 201);
         let last = &diagnostics.list[200].message;
-        assert_eq!(last, "more mistakes exist than this list shows");
+        assert_eq!(last, "the text has more mistakes than this list shows");
     }
 
     #[test]

@@ -382,13 +382,13 @@ impl<'a, 'd> Builder<'a, 'd> {
     /// Returns a copy of the node of an anchor. The place of the copy is that of the alias.
     fn aliased(&mut self, anchor: usize, place: &Place) -> Option<Node> {
         let Some(node) = self.anchors.get(&anchor) else {
-            let message = "this alias is within the node of its own anchor";
+            let message = "this alias is inside the value of its own anchor";
             self.diagnostics.add(place, message, None);
             return None;
         };
         self.aliased_nodes += count(node);
         if self.aliased_nodes > ALIASED_NODES_MAX {
-            let message = format!("aliases add more than {ALIASED_NODES_MAX} nodes");
+            let message = format!("aliases add more than {ALIASED_NODES_MAX} values");
             self.diagnostics.add(place, message, None);
             return None;
         }
@@ -400,7 +400,7 @@ impl<'a, 'd> Builder<'a, 'd> {
 
     fn begin(&mut self, raw: Raw, place: Place, anchor: usize) -> Option<()> {
         if self.open.len() >= DEPTH_MAX {
-            let message = format!("nested deeper than {DEPTH_MAX} levels");
+            let message = format!("this value is nested deeper than {DEPTH_MAX} levels");
             self.diagnostics.add(&place, message, None);
             return None;
         }

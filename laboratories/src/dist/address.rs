@@ -27,8 +27,8 @@ impl FromStr for Address {
         let is_plain = |one: &char| one.is_ascii_alphanumeric() || PUNCTUATION.contains(*one);
         match text.chars().find(|one| !is_plain(one)) {
             Some(one) => Err(format!(
-                "{text} has {one:?} in it; names of files are put behind it, and scripts have it: \
-                 letters, digits and {PUNCTUATION} are allowed"
+                "{text} contains {one:?}, but file names follow it in scripts: use only letters, \
+                 digits and {PUNCTUATION}"
             )),
             None => Ok(Address(text.trim_end_matches('/').to_owned())),
         }

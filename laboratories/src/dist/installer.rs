@@ -49,7 +49,7 @@ pub fn build(number: &str, archives: &[Archive], published: Option<&Address>) ->
         let quoted = format!("'{place}'");
         ensure!(
             text.matches(&quoted).count() == 1,
-            "{NAME} has not one {quoted}"
+            "{NAME} does not contain {quoted} exactly once"
         );
         text = text.replace(&quoted, &format!("'{value}'"));
     }

@@ -76,8 +76,8 @@ impl Runner {
             .and_then(|rest| rest.split_once(" (commit "))
             .and_then(|(number, rest)| Some((number, rest.split_once(", ")?)))
             .filter(|(_, (_, made_for))| made_for.trim_end_matches(')') == target);
-        let (number, (commit, _)) =
-            parsed.with_context(|| format!("it says {said:?}, and should be for {target}"))?;
+        let (number, (commit, _)) = parsed
+            .with_context(|| format!("the program reports {said:?}, but should be for {target}"))?;
         Ok(format!("{number}+{commit}"))
     }
 }
@@ -93,15 +93,18 @@ pub fn run(runner: &Runner) -> Result<()> {
     let results = folder.join("results");
     let (study, out) = (study.display().to_string(), results.display().to_string());
     let plan = runner.output(&["plan", &study])?;
-    ensure!(plan.contains("smoke"), "its plan is {plan:?}");
+    ensure!(
+        plan.contains("smoke"),
+        "the program printed an unexpected plan: {plan:?}"
+    );
     let (program, words) = runner.line(&["run", &study, "--out", &out]);
     // A run on a busy machine may be invalid, which is not a defect of the program.
     let (said, _) = process::read_output(program, &words, &[], false)?;
     let measured = measured(&results.join("smoke")).with_context(|| format!("it said:\n{said}"))?;
-    ensure!(measured > 0, "it measured no operation:\n{said}");
+    ensure!(measured > 0, "the program measured no operation:\n{said}");
     let page = folder.join("page.html");
     runner.output(&["report", "--out", &out, "--to", &page.display().to_string()])?;
-    ensure!(page.exists(), "it made no page of the run");
+    ensure!(page.exists(), "the program wrote no page of the run");
     Ok(())
 }
 
@@ -110,9 +113,11 @@ fn measured(runs: &Path) -> Result<u64> {
     let mut all = std::fs::read_dir(runs).context("list its runs")?;
     let run = all
         .find_map(|run| Some(run.ok()?.path().join("findings.json")).filter(|path| path.exists()))
-        .context("it has no findings")?;
+        .context("the run has no findings")?;
     let text = std::fs::read_to_string(&run).context("read its findings")?;
     let findings: Value = serde_json::from_str(&text).context("understand its findings")?;
-    let trials = findings["trials"].as_array().context("its findings have no trials")?;
+    let trials = findings["trials"]
+        .as_array()
+        .context("the findings of the run have no trials")?;
     Ok(trials.iter().filter_map(|trial| trial["all"]["ops"].as_u64()).sum())
 }

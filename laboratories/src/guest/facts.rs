@@ -103,7 +103,11 @@ impl Facts {
             nodes: BTreeMap::new(),
             side_caches_bytes: BTreeMap::new(),
             distances: BTreeMap::new(),
-            offline: parse_list(machine["offline"].as_str().context("no offline CPUs are said")?)?,
+            offline: parse_list(
+                machine["offline"]
+                    .as_str()
+                    .context("the guest does not report its offline CPUs")?,
+            )?,
             allowed: allowed.map(|(_, &os)| os).collect(),
             allowed_nodes: Numbers::new(),
             cores: cores.clone(),
@@ -199,18 +203,24 @@ pub fn parse_list(text: &str) -> Result<Numbers> {
 }
 
 pub fn objects<'a>(value: &'a Value, name: &str) -> Result<&'a Vec<Value>> {
-    value[name].as_array().with_context(|| format!("no list `{name}` is said"))
+    value[name]
+        .as_array()
+        .with_context(|| format!("the guest does not report the list `{name}`"))
 }
 
 pub fn number(value: &Value, name: &str) -> Result<u32> {
-    let number = value[name].as_u64().with_context(|| format!("no number `{name}` is said"))?;
+    let number = value[name]
+        .as_u64()
+        .with_context(|| format!("the guest does not report the number `{name}`"))?;
     Ok(u32::try_from(number)?)
 }
 
 pub fn numbers(value: &Value, name: &str) -> Result<Vec<u32>> {
-    let all = objects(value, name)?
-        .iter()
-        .map(|one| Ok(u32::try_from(one.as_u64().context("no number is said")?)?));
+    let all = objects(value, name)?.iter().map(|one| {
+        Ok(u32::try_from(
+            one.as_u64().context("the guest does not report a number")?,
+        )?)
+    });
     all.collect()
 }
 

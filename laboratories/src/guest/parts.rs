@@ -46,7 +46,9 @@ impl Parts {
         );
         qemu()?;
         let has_pdeathsig = process::output("setpriv", &["--pdeathsig", "KILL", "true"]);
-        has_pdeathsig.context("hint: setpriv is in util-linux; it ends QEMU when this ends")?;
+        has_pdeathsig.context(
+            "hint: setpriv, which ends QEMU together with this command, is in util-linux",
+        )?;
         let modules = folder.join("modules");
         let parts = Parts {
             modules: match kernel {
@@ -115,8 +117,9 @@ fn find_path<'a>(paths: &'a str, part: &str) -> Option<&'a str> {
 
 fn missing(package: &str) -> String {
     format!(
-        "{package} cannot be had\nhint: on Debian `apt-get update` may help; elsewhere give the \
-         files: --kernel (with NUMA and a serial console built in) and --busybox (a static one)"
+        "{package} is not available\nhint: on Debian, `apt-get update` may help; elsewhere, name \
+         the files: --kernel (with NUMA and a serial console built in) and --busybox (a static \
+         program)"
     )
 }
 

@@ -40,20 +40,20 @@ pub fn faults(shape: &Shape, wish: &Wish, said: &Value) -> Result<Vec<String>> {
             ));
         };
         if cpus.len() != wish.vcpus as usize {
-            fault(format!("it is to have {} CPUs", wish.vcpus));
+            fault(format!("it should have {} CPUs", wish.vcpus));
         }
         let shared =
             cores.iter().find(|core| !core.is_disjoint(&cpus) && !core.is_disjoint(&given));
         if let Some(core) = shared {
             fault(format!(
-                "another has a part of its core with CPUs {}",
+                "another instance has a part of its core with CPUs {}",
                 list(core)
             ));
         }
         given.extend(&cpus);
         let homes = homes(shape, wish.within);
         let Some((nodes, _)) = homes.iter().find(|(_, home)| cpus.is_subset(home)) else {
-            fault(format!("it is to stay within one {:?}", wish.within));
+            fault(format!("it should be within one {:?}", wish.within));
             continue;
         };
         if let Some(fault_of_memory) = memory_fault(shape, instance, nodes)? {
@@ -81,7 +81,7 @@ fn homes(shape: &Shape, within: Within) -> Vec<(Numbers, Numbers)> {
 fn memory_fault(shape: &Shape, instance: &Value, nodes: &Numbers) -> Result<Option<String>> {
     let own: Numbers = numbers(instance, "nodes")?.into_iter().collect();
     if !own.is_subset(nodes) {
-        return Ok(Some(format!("it is said to be on nodes {}", list(&own))));
+        return Ok(Some(format!("the plan states nodes {}", list(&own))));
     }
     let mut from = Numbers::new();
     for part in objects(instance, "memory")? {
@@ -123,25 +123,25 @@ mod tests {
             (&[(&[0, 1][..], 0)][..], "1 instances instead of 2"),
             (
                 &[(&[0, 1], 0), (&[0, 1], 0)],
-                "another has a part of its core with CPUs 0-1",
+                "another instance has a part of its core with CPUs 0-1",
             ),
             (
                 &[(&[8, 10], 1), (&[9, 11], 1)],
-                "another has a part of its core with CPUs 8-9",
+                "another instance has a part of its core with CPUs 8-9",
             ),
             (
                 &[(&[0, 1], 0), (&[6, 7], 0)],
-                "it is to stay within one Node",
+                "it should be within one Node",
             ),
             (
                 &[(&[0, 1], 0), (&[2, 8], 0)],
-                "it is to stay within one Node",
+                "it should be within one Node",
             ),
             (
                 &[(&[0, 1], 0), (&[8, 9, 10, 11], 1)],
-                "it is to have 2 CPUs",
+                "it should have 2 CPUs",
             ),
-            (&[(&[0, 1], 0), (&[8, 9], 0)], "it is said to be on nodes 0"),
+            (&[(&[0, 1], 0), (&[8, 9], 0)], "the plan states nodes 0"),
         ] {
             let faults = faults_of(instances);
             assert!(

@@ -71,7 +71,7 @@ impl Program {
             .map(|(count, _)| count.parse::<u32>().ok())
             .sum();
         if passed.unwrap_or(0) == 0 {
-            faults.push(format!("{} says of no test that it passed", self.name));
+            faults.push(format!("{} reports no passed test", self.name));
         }
         let modules = self.arguments.iter().filter(|word| word.ends_with("::"));
         let unknown = modules.filter(|module| !said.contains(&format!("test {module}")));
@@ -187,7 +187,7 @@ mod tests {
         let none = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed\n";
         let ignored = "test confine::a ... ignored\ntest nodes::b ... ignored\n\
                        test result: ok. 0 passed; 0 failed; 2 ignored\n";
-        let no_pass = "it says of no test that it passed";
+        let no_pass = "it reports no passed test";
         for (said, faults) in [
             (all, &[][..]),
             (one, &["it has no test confine::"]),

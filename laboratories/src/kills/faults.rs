@@ -111,7 +111,7 @@ fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<ListedFault>> {
         listed.as_array().into_iter().flatten().map(ListedFault::parse).collect();
     let is_known = |name: &&String| !listed.iter().any(|one| one.kind == **name);
     if let Some(unknown) = only.iter().find(is_known) {
-        bail!("there is no fault {unknown}: see `cassay fault list`");
+        bail!("the fault {unknown} does not exist: see `cassay fault list`");
     }
     let is_asked = |kind: &ListedFault| only.is_empty() || only.contains(&kind.kind);
     let mut kinds = Vec::new();
@@ -119,7 +119,7 @@ fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<ListedFault>> {
         if kind.present {
             kinds.push(kind)
         } else {
-            println!("{}: not to be had here", kind.kind)
+            println!("{}: not available on this machine", kind.kind)
         }
     }
     Ok(kinds)
@@ -178,7 +178,7 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &ListedFault) -> Result<String> {
     let ended = command.wait().context("wait for the command")?;
     ensure!(
         ended.success(),
-        "guards were killed, and the command ended so: {}",
+        "the command ended unexpectedly after its guards were killed: {}",
         text()
     );
     let moment = if was_broken {
@@ -218,7 +218,7 @@ fn in_a_study(kind: &ListedFault, victim: Victim) -> Result<String> {
         " (it had ended before)"
     };
     Ok(format!(
-        "nothing after {waited_ms} ms; the command: {ended}{moment}"
+        "nothing remained after {waited_ms} ms; the command: {ended}{moment}"
     ))
 }
 
@@ -230,10 +230,10 @@ fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Res
         if is_broken() {
             return Ok(!has_ended);
         }
-        ensure!(!has_ended, "it ended before anything was broken");
+        ensure!(!has_ended, "the command ended before it injected the fault");
         ensure!(
             waited_ms < SEEN_S * 1000,
-            "nothing was broken within {SEEN_S} s"
+            "the command injected no fault within {SEEN_S} s"
         );
         std::thread::park_timeout(POLL);
         waited_ms += POLL.as_millis() as u64;

@@ -63,7 +63,7 @@ fn kubernetes(source: &Path, bin: &Path) -> Result<()> {
     let place = source.to_string_lossy().into_owned();
     let said = process::output("go", &["-C", &place, "mod", "download", "-json", &wanted])?;
     let said: Value = serde_json::from_str(&said).context("read what go says of a module")?;
-    let theirs = said["GoMod"].as_str().context("go does not say where a go.mod is")?;
+    let theirs = said["GoMod"].as_str().context("go does not report the path of a go.mod")?;
     let theirs = std::fs::read_to_string(theirs).context("read the go.mod of Kubernetes")?;
     let package = |name: &'static str| format!("k8s.io/kubernetes/cmd/{name}");
     built(source, bin, &go_mod(&theirs)?, &PROGRAMS.map(package))

@@ -86,7 +86,7 @@ impl Cluster {
                     is_open(api) && cluster_said(&["get", "--raw", "/readyz"]).is_ok()
                 })?,
                 "kubelet" => cluster.wait("the node", is_node_ready)?,
-                "router" => cluster.wait("what enforces network policies", || {
+                "router" => cluster.wait("the router that enforces network policies", || {
                     process::output("iptables", &["-L", "KUBE-ROUTER-FORWARD"]).is_ok()
                 })?,
                 "containerd" => {

@@ -27,7 +27,10 @@ pub fn ready() -> Result<()> {
         ("kubectl", &["version", "--client"]),
     ] {
         if process::output(program, words).is_err() {
-            bail!("{program} is missing: Kubernetes is built of Go modules, and asked by kubectl");
+            bail!(
+                "{program} is missing: this command builds Kubernetes from Go modules, and queries \
+                 it with kubectl"
+            );
         }
     }
     let missing: Vec<&str> = PARTS
@@ -38,6 +41,6 @@ pub fn ready() -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let told = format!("these are missing: {}", missing.join(", "));
+    let told = format!("these programs are missing: {}", missing.join(", "));
     apt::install(&missing, &told, "")
 }

@@ -33,7 +33,7 @@ pub fn now() -> Instant {
 /// Sleeps for a duration.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place of the bench that waits"
+    reason = "only this function of the benchmark waits"
 )]
 pub fn wait(duration: Duration) {
     std::thread::sleep(duration);
@@ -119,7 +119,7 @@ impl Server {
             if let Started::Null { child, .. } = &mut server.started
                 && let Some(status) = child.try_wait()?
             {
-                bail!("{program} ended with {status} as it began");
+                bail!("{program} ended with {status} at its start");
             }
             if begun.elapsed() > START_LIMIT {
                 bail!("{program} does not listen on {address}");

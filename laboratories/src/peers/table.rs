@@ -152,7 +152,7 @@ fn with_spaces(number: &str) -> String {
 pub fn replace(document: &str, place: PeerServer, section: &str) -> Result<String> {
     let name = place.name();
     let [begin, end] = ["begin", "end"].map(|edge| format!("<!-- peers-{name}:{edge} -->"));
-    let missing = || format!("docs/performance.md must hold {begin} and then {end}");
+    let missing = || format!("docs/performance.md must contain {begin}, and {end} after it");
     let (before, rest) = document.split_once(&begin).with_context(missing)?;
     let (_, after) = rest.split_once(&end).with_context(missing)?;
     Ok(format!(

@@ -17,8 +17,8 @@ pub fn with_release(
 ) -> Result<String, String> {
     if sections.is_empty() {
         return Err(
-            "changes/ holds no change; hint: write one for people who use cassay, as \
-             changes/README.md describes"
+            "changes/ contains no change; hint: describe a change for users, as changes/README.md \
+             explains"
                 .to_owned(),
         );
     }

@@ -33,7 +33,7 @@ pub fn with_version(manifest: &str, version: Version) -> Result<String, String> 
 }
 
 fn place(manifest: &str) -> Result<(usize, usize), String> {
-    let missing = || format!("Cargo.toml does not say its version in {PART}");
+    let missing = || format!("Cargo.toml does not contain a version in {PART}");
     let part = manifest.find(&format!("{PART}\n")).ok_or_else(missing)? + PART.len();
     let part_end = manifest[part..].find("\n[").map_or(manifest.len(), |end| part + end);
     let key = format!("\n{KEY}");

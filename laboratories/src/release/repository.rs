@@ -101,7 +101,12 @@ impl Repository {
             )?;
         }
         let checkout = ["checkout", "--quiet", "--force", "--detach", &base.commit];
-        let said = || format!("hint: remove {} and begin again", folder.display());
+        let said = || {
+            format!(
+                "hint: remove {} and run the command again",
+                folder.display()
+            )
+        };
         clone.git(&checkout).with_context(said)?;
         clone.git(&["clean", "--quiet", "-d", "--force"])?;
         // A clone does not have the settings that exist only in the developer's repository.
@@ -146,8 +151,8 @@ impl Repository {
         let now = self.base()?;
         ensure!(
             now == *base,
-            "the tree has changed meanwhile: it was at {} of {}, and is at {} of {}{}; hint: begin \
-             again",
+            "the tree changed during the release: it was at {} of {}, and is now at {} of {}{}; \
+             hint: run the command again",
             base.commit,
             base.branch,
             now.commit,

@@ -103,16 +103,16 @@ fn all_obstacles_to_a_release_are_listed_and_nothing_is_touched() {
     let said = lab.refusal("0.1.9");
     for expected in [
         "0.1.9 cannot be released:",
-        "not committed",
+        "uncommitted changes",
         "?? new.rs",
         "no branch",
-        "0.1.9 is less than 0.2.0, which is released",
-        "0.1.9 is less than 0.3.0, which Cargo.toml says",
-        "changes/ holds no change",
+        "0.1.9 is lower than 0.2.0, which is already released",
+        "0.1.9 is lower than 0.3.0, the version in Cargo.toml",
+        "changes/ contains no change",
     ] {
         assert!(said.contains(expected), "{said}");
     }
-    assert!(lab.refusal("0.2.0").contains("there is a tag v0.2.0"));
+    assert!(lab.refusal("0.2.0").contains("the tag v0.2.0 exists"));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
         "# Changelog\n\n## 0.1.0, 2026-11-26\n\n### New\n\n- **Tables** are new.\n"
     );
     // The next release must have at least one new change.
-    assert!(lab.refusal("0.2.0").contains("changes/ holds no change"));
+    assert!(lab.refusal("0.2.0").contains("changes/ contains no change"));
     std::fs::create_dir_all(lab.here.folder.join("changes/new")).unwrap();
     lab.write(CHANGE, "**More.**\n");
     lab.commit();
@@ -169,7 +169,10 @@ fn a_tree_that_moved_on_meanwhile_stays_as_it_is() {
     let refused = |what: &str| {
         let before = lab.state();
         let error = lab.here.take(&base, &clone, version).unwrap_err().to_string();
-        assert!(error.contains("has changed meanwhile"), "{what}: {error}");
+        assert!(
+            error.contains("tree changed during the release"),
+            "{what}: {error}"
+        );
         assert_eq!(lab.state(), before, "{what}");
     };
     refused("a change");

@@ -52,7 +52,7 @@ pub fn failed(
         }
         ensure!(
             !tests.is_empty(),
-            "{SLOW} ended without saying which test has failed; all that it said is above"
+            "{SLOW} ended without the name of a failed test; its whole output is above"
         );
         failed.program.clone_from(&outcome.program.path);
         failed.folder.clone_from(&outcome.program.folder);
@@ -81,7 +81,7 @@ impl Failed {
     /// tests, with both results.
     pub fn alone(self) -> Result<()> {
         let attempts = self.tests.into_iter().map(|test| {
-            println!("== again, alone: {test}");
+            println!("== running this test again, alone: {test}");
             let exactly = [&self.arguments[..], &["--exact", &test]].concat();
             let ran = process::run_in(&self.folder, &self.program, &exactly, &self.variables);
             (test, ran.is_ok())
@@ -106,9 +106,9 @@ fn judge(attempts: impl Iterator<Item = (String, bool)>) -> Result<()> {
     if !unsteady.is_empty() {
         let names = names(unsteady);
         told.push(format!(
-            "failed beside others and passed only alone, which is a failure too: {names}\n\
-             hint: look for what the test, or the code that it tests, takes from chance; \
-             `stress-ng --cpu 2` beside it brings that out"
+            "failed beside other tests and passed only alone, which is a failure too: \
+             {names}\nhint: the test, or the code that it tests, depends on timing; `stress-ng \
+             --cpu 2` beside it makes this visible"
         ));
     }
     ensure!(told.is_empty(), told.join("\n"));
@@ -156,7 +156,7 @@ test result: FAILED. 1 passed; 2 failed
         assert_eq!(judged(&[]), Ok(()));
         let said = judged(&[("a::b", true)]).expect_err("it has failed once");
         assert!(
-            said.starts_with("failed beside others and passed only alone"),
+            said.starts_with("failed beside other tests and passed only alone"),
             "{said}"
         );
         assert!(said.contains(": a::b\nhint: "), "{said}");
@@ -195,6 +195,6 @@ test result: FAILED. 1 passed; 2 failed
         let error = of(&[outcome(SLOW, SAID), outcome(SLOW, SAID)]).unwrap_err().to_string();
         assert!(error.contains("4 tests"), "{error}");
         let error = of(&[outcome(SLOW, "signal: 6")]).unwrap_err().to_string();
-        assert!(error.contains("without saying which"), "{error}");
+        assert!(error.contains("without the name of"), "{error}");
     }
 }

@@ -37,14 +37,14 @@ impl Skips {
             .with_context(|| format!("read {}", self.0.display()))?;
         text.lines().for_each(|line| println!("   {line}"));
         let Some(summary) = summary(&text) else {
-            println!("== no test was left out");
+            println!("== no test was skipped");
             return Ok(());
         };
         let is_missing = text.lines().any(|line| !line.starts_with(UNABLE));
         if is_missing && is_complete_expected() {
             bail!(
-                "{summary}\nhint: `scripts/prerequisites ssh musl rpm notebook` installs what \
-                 tests need; without CI in the environment they may be left out"
+                "{summary}\nhint: `scripts/prerequisites ssh musl rpm notebook` installs the \
+                 programs that tests need; without CI in the environment, tests may be skipped"
             );
         }
         println!("== {summary}");

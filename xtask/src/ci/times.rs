@@ -56,7 +56,9 @@ impl Times {
                 .split_once('\t')
                 .and_then(|(seconds, name)| Some((seconds.parse::<f64>().ok()?, name)))
                 .filter(|(seconds, _)| seconds.is_finite() && *seconds >= 0.0)
-                .with_context(|| format!("line {} must hold seconds, a tab and a name", at + 1))?;
+                .with_context(|| {
+                    format!("line {} must contain seconds, a tab and a name", at + 1)
+                })?;
             all.insert(name.to_owned(), seconds);
         }
         Ok(Times(all))
@@ -140,7 +142,8 @@ impl Times {
             .collect();
         grown.sort_by(|one, other| (other.2 - other.1).total_cmp(&(one.2 - one.1)));
         let mut text = format!(
-            "the gate took {now:.0} s, {:.0} % more than the {before:.0} s stored; most by",
+            "the gate took {now:.0} s, {:.0} % more than the stored {before:.0} s; the largest \
+             increases:",
             (now / before - 1.0) * 100.0
         );
         for (name, before, now) in grown.iter().take(NAMED) {
@@ -223,7 +226,10 @@ mod tests {
             ("a it b", 80.0),
         ]);
         let said = longer.growth_over(&before).unwrap();
-        assert!(said.contains("110 s, 10 % more than the 100 s"), "{said}");
+        assert!(
+            said.contains("110 s, 10 % more than the stored 100 s"),
+            "{said}"
+        );
         let first = said.lines().nth(1).unwrap();
         assert!(first.contains("a it b: 20.0 s then, 80.0 s now"), "{said}");
         let other = times(&[("step: lints", 400.0)]);

@@ -172,7 +172,8 @@ impl Rules {
         broken.extend(twice.map(|(name, versions)| {
             let versions: Vec<&str> = versions.into_iter().collect();
             format!(
-                "{name} is there in versions {}; `cargo tree --invert {name}@{}` says for whom",
+                "{name} has several versions: {}; `cargo tree --invert {name}@{}` lists the crates \
+                 that need them",
                 versions.join(" and "),
                 versions[0]
             )
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn two_versions_of_a_crate_fail_unless_the_older_is_excused() {
         let two = [package("a", "1.0.0", "MIT"), package("a", "2.0.0", "MIT")];
-        assert_broken("", &two, &["a is there in versions 1.0.0 and 2.0.0"]);
+        assert_broken("", &two, &["a has several versions: 1.0.0 and 2.0.0"]);
         let excused = "{ crate = \"a@1.0.0\", reason = \"b\" }";
         assert_broken(excused, &two, &[]);
         assert_broken(

@@ -83,7 +83,7 @@ impl Maker<'_> {
     /// Returns the schema of a named type. It is generated when it is first used.
     fn type_schema(&mut self, name: &str, user: &str) -> Result<Value> {
         let Some((file, typ)) = self.records.find(name, user) else {
-            bail!("{user}: nobody knows the type {name}");
+            bail!("{user}: the type {name} is unknown");
         };
         let known = self.files.entry(name.to_owned()).or_insert_with(|| file.to_owned());
         // If another type has the same name, the file name is added as a prefix.

@@ -36,13 +36,14 @@ pub fn circles(tree: &Tree) -> Vec<Violation> {
         if largest > most {
             let files = circles.first().map(|circle| circle.join(", "));
             let what = format!(
-                "{largest} files import each other in a circle, at most {most} may: {} (`cargo \
-                 xtask sizes {name}` says by what)",
+                "{largest} files import each other in a circle, but at most {most} may: {} (`cargo \
+                 xtask sizes {name}` lists the imports)",
                 files.unwrap_or_default()
             );
             found.push(Violation::in_file(&path, what));
         } else if known.is_some() && largest < most {
-            let what = format!("its largest circle is of {largest} files: lower FILES_MAX");
+            let what =
+                format!("the largest circle of the crate has {largest} files: lower FILES_MAX");
             found.push(Violation::in_file(&path, what));
         }
     }

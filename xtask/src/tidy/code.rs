@@ -145,7 +145,7 @@ pub fn causes(tree: &Tree) -> Vec<Violation> {
     for file in tree.with_extension("rs") {
         for (at, line) in file.text().lines().enumerate() {
             if line.trim_start().starts_with("#[error(") && line.contains(SOURCE) {
-                let what = "the chain of causes says `source` as well: call the field otherwise";
+                let what = "the chain of causes also shows `source`: rename the field";
                 found.push(Violation::on_line(&file.path, at + 1, what));
             }
         }

@@ -55,7 +55,7 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
             let before = number.checked_sub(1).and_then(|before| lines[before].as_ref());
             let is_alone = before.is_none() && lines.get(number + 1).is_none_or(Option::is_none);
             if is_alone {
-                let what = format!("`{word}` is one word: say in a sentence what the item is");
+                let what = format!("`{word}` is one word: describe the item in a sentence");
                 found.push(Violation::on_line(&file.path, number + 1, what));
             }
         }
@@ -151,7 +151,7 @@ mod tests {
             "/// Which.\nstruct A;\n/// `QUORUM`.\nstruct B;\n/// Long\n/// enough.\nstruct C;\n";
         let tree = Tree::from_texts(&[("a.rs", text)]);
         let said: Vec<String> = sentences(&tree).iter().map(ToString::to_string).collect();
-        let what = "a.rs:1: `Which.` is one word: say in a sentence what the item is";
+        let what = "a.rs:1: `Which.` is one word: describe the item in a sentence";
         assert_eq!(said, [what]);
     }
 

@@ -64,7 +64,7 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
                 };
                 // Small numbers are counts of other items, such as two rules of a section.
                 if said >= 15 && !counts.contains(&said) {
-                    let what = format!("says {} {thing}, but there are {counts:?}", pair[0]);
+                    let what = format!("states {} {thing}, but the code has {counts:?}", pair[0]);
                     found.push(Violation::on_line(&file.path, number + 1, what));
                 }
             }
@@ -133,11 +133,11 @@ mod tests {
         let tree = Tree::from_texts(&[("STYLE.md", text)]);
         let found = messages(&numbers(&tree));
         assert!(
-            found[0].contains("STYLE.md:1: says twenty-six points"),
+            found[0].contains("STYLE.md:1: states twenty-six points"),
             "{found:?}"
         );
         assert!(
-            found[1].contains("STYLE.md:2: says nineteen rules"),
+            found[1].contains("STYLE.md:2: states nineteen rules"),
             "{found:?}"
         );
         assert_eq!(found.len(), 2, "{found:?}");

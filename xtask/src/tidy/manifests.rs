@@ -149,7 +149,7 @@ fn compare(
     for name in ["tokio", "async-std", "smol"].iter().filter(|name| used.contains(**name)) {
         found.push(Violation::in_file(
             path,
-            format!("an async runtime, `{name}`, is used"),
+            format!("uses `{name}`, an async runtime"),
         ));
     }
 }
@@ -240,7 +240,7 @@ pub fn reasons(tree: &Tree) -> Vec<Violation> {
     unexplained
         .map(|(index, line)| {
             let name = line.split_whitespace().next().unwrap_or_default();
-            let what = format!("`{name}` does not say why it is there (a comment on its line)");
+            let what = format!("`{name}` does not state its reason (a comment on its line)");
             Violation::on_line("Cargo.toml", index + 1, what)
         })
         .collect()
@@ -274,7 +274,7 @@ mod tests {
                 "crates/new/Cargo.toml: crate `new` is not in the table of ARCHITECTURE.md",
                 "crates/low/Cargo.toml: `low` uses `high`, which its row does not allow",
                 "ARCHITECTURE.md:6: says that `high` uses `low`, but it does not",
-                "crates/high/Cargo.toml: an async runtime, `tokio`, is used",
+                "crates/high/Cargo.toml: uses `tokio`, an async runtime",
             ]
         );
     }

@@ -27,7 +27,7 @@ const OPENS: [(&str, &str); 27] = [
         "crates/agent/build.rs",
         "it runs while the program is built",
     ),
-    ("crates/foreign/", "it is that door"),
+    ("crates/foreign/", "this file is crate `foreign` itself"),
     (
         "crates/linux/src/cgroup",
         "control groups, which it has made or found by itself",
@@ -55,9 +55,9 @@ const OPENS: [(&str, &str); 27] = [
     ),
     (
         "crates/linux/src/skip_report.rs",
-        "the gate's list of tests that were left out, which a test writes",
+        "the gate's list of skipped tests, which a test writes",
     ),
-    ("crates/linux/src/links.rs", "what /sys says of a link"),
+    ("crates/linux/src/links.rs", "facts about a link in /sys"),
     ("crates/linux/src/mounts.rs", "tables of mounts below /proc"),
     ("crates/linux/src/ports.rs", "tables of sockets below /proc"),
     ("crates/linux/src/tcp.rs", "settings below /proc/sys"),
@@ -79,17 +79,17 @@ const OPENS: [(&str, &str); 27] = [
     ),
     (
         "crates/remote/src/process.rs",
-        "what the kernel says of a process, and which machine this is",
+        "facts about a process, and the identity of the machine, from the kernel",
     ),
     ("crates/remote/src/agent_loop.rs", "/dev/null"),
     (
         "crates/engine/src/trial_record_check.rs",
-        "what /proc says of the machine",
+        "facts about the machine in /proc",
     ),
-    ("crates/host/src/undo_file.rs", "a note that it makes anew"),
+    ("crates/host/src/undo_file.rs", "a note that it creates"),
     (
         "crates/cluster/src/local/roles.rs",
-        "a password that it makes anew, and random bytes",
+        "a password that it creates, and random bytes",
     ),
     (
         "crates/supply/src/fetch.rs",
@@ -97,15 +97,15 @@ const OPENS: [(&str, &str); 27] = [
     ),
     (
         "crates/cassay/src/command/new.rs",
-        "a study that it makes anew",
+        "a study that it creates",
     ),
     (
         "crates/cassay/src/command/topology.rs",
-        "exported files that it makes anew",
+        "exported files that it creates",
     ),
     (
         "crates/kubernetes/src/kubectl.rs",
-        "the name that Kubernetes itself lays into a pod",
+        "the name that Kubernetes itself writes into a pod",
     ),
 ];
 
@@ -113,9 +113,12 @@ const OPENS: [(&str, &str); 27] = [
 const LISTENS: [(&str, &str); 6] = [
     (
         "crates/agent/src/disk_check.rs",
-        "a child that is this program, with a limit of its own",
+        "a child that is this program, with a separate limit",
     ),
-    ("crates/remote/src/process/listen.rs", "it is that door"),
+    (
+        "crates/remote/src/process/listen.rs",
+        "this file contains `ask` and `listen` themselves",
+    ),
     (
         "crates/remote/src/ssh.rs",
         "a conversation in frames, each with a limit of size and time",
@@ -126,7 +129,7 @@ const LISTENS: [(&str, &str); 6] = [
     ),
     (
         "crates/agent/src/guard.rs",
-        "the guard is this program, and is only told something",
+        "the guard is this program, and only receives data",
     ),
     (
         "crates/kubernetes/src/kubectl.rs",
@@ -165,7 +168,11 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
         match exception {
             Some(at) => used[at] |= !calls.is_empty(),
             None => found.extend(calls.into_iter().map(|(line, name)| {
-                Violation::on_line(&file.path, line, format!("`{name}` waits for ever: {hint}"))
+                Violation::on_line(
+                    &file.path,
+                    line,
+                    format!("`{name}` may wait without a limit: {hint}"),
+                )
             })),
         }
     }
@@ -173,7 +180,7 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
     if tree.file("Cargo.toml").is_some() {
         let idle = excepted.iter().zip(used).filter(|(_, used)| !used);
         found.extend(idle.map(|((place, _), _)| {
-            Violation::in_file(place, "is an exception of tidy that nothing needs any more")
+            Violation::in_file(place, "is an exception of tidy that is no longer needed")
         }));
     }
     found

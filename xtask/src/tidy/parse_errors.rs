@@ -41,15 +41,15 @@ const EXCEPTIONS: [(&str, &str); 23] = [
     ),
     (
         "crates/engine/src/missing_capabilities.rs",
-        "what /proc says of the machine",
+        "facts about the machine in /proc",
     ),
     (
         "crates/engine/src/running_target.rs",
-        "what /proc says of the machine",
+        "facts about the machine in /proc",
     ),
     (
         "crates/engine/src/nodes/process_placement.rs",
-        "what the kernel says of CPUs and memory",
+        "facts about CPUs and memory from the kernel",
     ),
     (
         "crates/engine/src/nodes/limit_facts.rs",
@@ -57,11 +57,11 @@ const EXCEPTIONS: [(&str, &str); 23] = [
     ),
     (
         "crates/cassandra/src/probe/beans.rs",
-        "a number of an MBean: a value that is none makes no reading",
+        "a number of an MBean: a value that is not a number becomes no reading",
     ),
     (
         "crates/engine/src/trial/finding.rs",
-        "what /proc says of this process",
+        "facts about this process in /proc",
     ),
     (
         "crates/target_spec/src/heap.rs",
@@ -81,7 +81,7 @@ const EXCEPTIONS: [(&str, &str); 23] = [
     ),
     (
         "crates/cluster/src/local/host_info.rs",
-        "what the kernel says of a control group",
+        "facts about a control group from the kernel",
     ),
     (
         "crates/cluster/src/local/node_process.rs",
@@ -142,7 +142,7 @@ pub fn parse_errors(tree: &Tree) -> Vec<Violation> {
     if tree.file("Cargo.toml").is_some() {
         let idle = EXCEPTIONS.iter().zip(used).filter(|(_, used)| !used);
         found.extend(idle.map(|((place, _), _)| {
-            Violation::in_file(place, "is an exception of tidy that nothing needs any more")
+            Violation::in_file(place, "is an exception of tidy that is no longer needed")
         }));
     }
     found

@@ -92,7 +92,7 @@ pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
             let way_out = if has_reason {
                 String::new()
             } else {
-                format!("; split it, or say why in the header: `{LONG_BECAUSE}…`")
+                format!("; split the file, or state the reason in the header: `{LONG_BECAUSE}…`")
             };
             let what = format!("{lines} lines, limit {limit}{way_out}");
             found.push(Violation::in_file(&file.path, what));
@@ -181,7 +181,7 @@ pub fn links(tree: &Tree) -> Vec<Violation> {
                 let what = format!("link to `{link}`, which does not exist");
                 found.push(Violation::on_line(&file.path, line, what));
             } else if !heading.is_empty() && !has_heading(&path, heading) {
-                let what = format!("link to `{link}`, but there is no such heading");
+                let what = format!("link to `{link}`, but the document has no such heading");
                 found.push(Violation::on_line(&file.path, line, what));
             }
         }
@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(
             whats(&found),
             [
-                "docs/a.md:2: link to `#no`, but there is no such heading",
+                "docs/a.md:2: link to `#no`, but the document has no such heading",
                 "docs/a.md:3: link to `gone.md`, which does not exist",
             ]
         );

@@ -86,7 +86,7 @@ impl Breakable for Rot {
         let path = self.path.display();
         anyhow::ensure!(
             (1..=BYTES_MAX).contains(&self.bytes),
-            "cannot change {} bytes of {path} at once: the number must be from 1 to {BYTES_MAX}",
+            "cannot change {} bytes of {path} at once: choose from 1 to {BYTES_MAX} bytes",
             self.bytes
         );
         let file = here
@@ -101,11 +101,11 @@ impl Breakable for Rot {
         let size = stat.st_size as u64;
         anyhow::ensure!(
             stat.st_dev == root.context("read the attributes of the volume")?.st_dev,
-            "{path} is not on the volume"
+            "{path} is not on the volume of this host: choose a file on that volume"
         );
         anyhow::ensure!(
             self.at.checked_add(self.bytes).is_some_and(|end| end <= size),
-            "{path} has {size} bytes, so it does not contain {} bytes at {}",
+            "{path} has {size} bytes, so it does not contain {} bytes from byte {} on",
             self.bytes,
             self.at
         );
@@ -161,7 +161,7 @@ impl Breakable for Rot {
         } else {
             format!(
                 "another program wrote to {} in the meantime: {healed} of {} pieces have their \
-                 original bytes, and cassay did not change the others",
+                 original bytes again, and cassay did not change the other pieces",
                 path.display(),
                 self.changed.len()
             )

@@ -104,7 +104,10 @@ impl Breakable for AdoptedVolume {
         let volume = self.volume.insert(Volume::open_another(&self.folder, &self.device)?);
         volume.mount()?;
         here.files.add(&self.folder);
-        let volume = self.volume.as_ref().context("the volume was mounted only just now")?;
+        let volume = self
+            .volume
+            .as_ref()
+            .context("find the volume that the agent has just mounted")?;
         self.limit(here, volume, None)?;
         for one in &self.start {
             self.started.push(here.start(&one.start)?);

@@ -115,9 +115,9 @@ impl Descriptors {
 
 fn limit(process: Identity, new: Rlimit) -> Result<()> {
     anyhow::ensure!(process.alive(), "process {} has ended", process.pid);
-    let pid = Pid::from_raw(process.pid as i32).context("no process has this number")?;
+    let pid = Pid::from_raw(process.pid as i32).context("a process id must not be 0")?;
     let before = prlimit(Some(pid), Resource::Nofile, new);
-    before.map(drop).context("limit the files that it may open")
+    before.map(drop).context("limit the files that the process may open")
 }
 
 /// Sets the limit to the lowest free number, which the process would get next. The process keeps

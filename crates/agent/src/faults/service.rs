@@ -46,7 +46,8 @@ impl Breakable for OfOthers {
         let found = self.fault.service.process()?;
         ensure!(
             found == Some(self.fault.process),
-            "process {} no longer serves {}",
+            "process {} no longer serves {}: the node has ended or restarted since cassay found \
+             the process",
             self.fault.process.pid,
             self.fault.service.serves
         );

@@ -136,9 +136,16 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
         .admit(path)?
         .open(OFlags::RDONLY, Mode::empty())
         .with_context(|| format!("open {}", path.display()))?;
-    let found = ext4_ioctls::extents(&file, at, 1)
-        .with_context(|| format!("find byte {at} of {}", path.display()))?;
-    let place = found.first().context("the byte has no position on the disk")?.place;
+    let found = ext4_ioctls::extents(&file, at, 1).with_context(|| {
+        format!(
+            "find the position of byte {at} of {} on the disk",
+            path.display()
+        )
+    })?;
+    let place = found
+        .first()
+        .context("the byte is in a hole of the file, or not yet written to the disk")?
+        .place;
     uncache(&file)?;
     // The kernel counts in sectors, not in bytes.
     Ok(place - place % volume::SECTOR_BYTES)
@@ -146,9 +153,9 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
 
 /// Drops a file from the page cache, except the pages that a process has mapped.
 pub(super) fn uncache(file: &OwnedFd) -> Result<()> {
-    rustix::fs::fdatasync(file).context("write unsynced data to the disk")?;
+    rustix::fs::fdatasync(file).context("write unsynced data of the file to the disk")?;
     let to_the_end: Option<NonZeroU64> = None;
-    fadvise(file, 0, to_the_end, Advice::DontNeed).context("drop it from the page cache")
+    fadvise(file, 0, to_the_end, Advice::DontNeed).context("drop the file from the page cache")
 }
 
 /// A volume on which every write blocks.
@@ -210,7 +217,7 @@ impl Breakable for Full {
         self.is_filled = true;
         fill(&file, self.leave_bytes).with_context(|| {
             format!(
-                "reduce the free space of its disk to {} bytes",
+                "reduce the free space of the host's disk to {} bytes",
                 self.leave_bytes
             )
         })
@@ -234,16 +241,20 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     if let Some(volume) = here.volume.get() {
         return volume.root();
     }
-    let data = here.data.get().context("this host has no data yet")?;
+    let data = here
+        .data
+        .get()
+        .context("this host has no data folder yet: start a node on it first")?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(data, flags, Mode::empty())
         .with_context(|| format!("open {}", data.display()))?;
-    let of_data = rustix::fs::fstat(&root).context("read the attributes of its data folder")?;
-    let of_system = rustix::fs::stat("/").context("read the attributes of its system disk")?;
+    let of_data =
+        rustix::fs::fstat(&root).context("read the attributes of the host's data folder")?;
+    let of_system =
+        rustix::fs::stat("/").context("read the attributes of the host's system disk")?;
     ensure!(
         of_data.st_dev != of_system.st_dev,
-        "{} is on the disk of its machine, which other programs use: add a separate volume to the \
-         host",
+        "{} is on the system disk, which other programs use: add a separate volume to the host",
         data.display()
     );
     Ok(root)
@@ -279,12 +290,12 @@ fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
         }
     }
     anyhow::bail!(
-        "{} bytes remain free, because other programs write and delete files there",
+        "{} bytes remain free on the disk, because other programs write and delete files there",
         available()?
     )
 }
 
 fn leave_of(taken: u64, back: u64) -> Result<u64> {
     let left = taken.checked_sub(back);
-    left.context("the disk already has less free space")
+    left.context("the disk already has less free space than the fault should leave")
 }

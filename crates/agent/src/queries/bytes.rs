@@ -18,7 +18,8 @@ const BYTES_MAX: u64 = 256 << 10;
 pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Result<QueryAnswer> {
     ensure!(
         bytes <= BYTES_MAX && at.checked_add(bytes).is_some(),
-        "cannot read {bytes} bytes of {} at {at} at once: the maximum is {BYTES_MAX}",
+        "cannot read {bytes} bytes of {} from byte {at} on: one read returns at most {BYTES_MAX} \
+         bytes",
         path.display()
     );
     let read = |flags: OFlags| {

@@ -138,7 +138,7 @@ fn the_guard_undoes_the_work_of_a_killed_agent() {
         }
         assert!(two.agent().how_ended(second).is_none(), "host2 goes on");
         let said = format!("{:#}", one.limits().unwrap_err());
-        assert!(said.contains("its agent ended"), "{said}");
+        assert!(said.contains("the agent ended"), "{said}");
         // All other agents and processes end normally.
         hosts.end().unwrap();
         assert_gone(&state, link);

@@ -261,7 +261,7 @@ fn volumes_that_the_disk_cannot_hold_are_refused() {
     let made = try_make("x", &spec(2, host), &folder.path().join("cluster"));
     let error = format!("{:#}", made.unwrap_err());
     assert!(
-        error.contains("smaller or choose another data folder"),
+        error.contains("smaller volumes, or choose another data folder"),
         "{error}"
     );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -149,7 +149,10 @@ fn a_machine_loses_packets_until_it_is_healed() {
         // when its time limit expires.
         let nothing = Injection::HostPackets(Vec::new());
         let error = format!("{:#}", agent.inject(nothing, LIMIT).unwrap_err());
-        assert!(error.contains("the loss selects no packets"), "{error}");
+        assert!(
+            error.contains("the fault selects no packets to drop"),
+            "{error}"
+        );
         agent.inject(Injection::Reset(vec![CQL]), LIMIT).unwrap();
         let broken = agent.inject(all_of_cql(), SILENCE).unwrap();
         wait_until("its time is over", || dropped(agent, broken).is_empty());

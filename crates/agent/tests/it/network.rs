@@ -263,7 +263,7 @@ fn an_impossible_injection_is_refused_with_its_reason() {
         (
             switch,
             Injection::Packets(Vec::new()),
-            "the loss selects no packets",
+            "the fault selects no packets to drop",
         ),
         (
             switch,
@@ -274,7 +274,7 @@ fn an_impossible_injection_is_refused_with_its_reason() {
         (switch, Injection::Packets(vec![ports]), "1001 ports"),
         (switch, of(&[Link::Host(0)]), "names host 0"),
         (switch, of(&[Link::Host(254)]), "hosts 1 to 253"),
-        (switch, of(&[]), "addresses at both ends"),
+        (switch, of(&[]), "addresses of both ends"),
         (host, of(&[ONE]), "not the agent of a switch"),
         (host, Injection::LinkDown(1), "not the agent of a switch"),
         (switch, Injection::LinkDown(4), "look for the link port4"),

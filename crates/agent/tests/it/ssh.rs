@@ -67,24 +67,28 @@ fn a_refused_connection_reports_its_reason() {
     };
     let said = refused("echo 'me@db1: Permission denied (publickey).' >&2; exit 255");
     assert!(
-        said.starts_with("me@db1: it accepts none of your keys"),
+        said.starts_with("me@db1: the machine accepts none of your keys"),
         "{said}"
     );
     assert!(said.contains("Permission denied (publickey)"), "{said}");
     let said = refused("echo cassay-agent: is Linux riscv64 gzip -; sleep 600");
-    assert!(said.contains("its processor is riscv64"), "{said}");
+    assert!(
+        said.contains("the processor of the machine is riscv64"),
+        "{said}"
+    );
     let said = refused("echo cassay-agent: is Darwin arm64 gzip -; sleep 600");
-    assert!(said.contains("its system is Darwin"), "{said}");
+    assert!(said.contains("the machine runs Darwin"), "{said}");
     let run = "echo cassay-agent: is Linux $(uname -m) gzip -; echo cassay-agent: run";
     let said = refused(&format!(
         "{run}; echo 'exec: Exec format error' >&2; exit 126"
     ));
     assert!(
-        said.contains("its kernel does not run the program"),
+        said.contains("the kernel of the machine does not run the program"),
         "{said}"
     );
     let said = refused(&format!("{run}; echo 'error: no memory' >&2; exit 2"));
-    let ended = "me@db1: the program ended immediately there, with status 2: error: no memory";
+    let ended = "me@db1: the program ended immediately after its start on that machine, with \
+                 status 2: error: no memory";
     assert_eq!(said, ended);
 }
 

@@ -125,7 +125,7 @@ fn an_agent_that_is_gone_is_a_problem_and_keeps_nobody_waiting() {
     agent.end().unwrap();
     let (_, costs) = probes.stop();
     let problems = &cost(&costs, "agent").problems;
-    assert!(problems[0].contains("its agent ended"), "{problems:?}");
+    assert!(problems[0].contains("the agent ended"), "{problems:?}");
 }
 
 /// Folder of a cluster with a kept agent. The agent always ends with the test.

@@ -136,7 +136,7 @@ impl Search {
                 BoundCheck::No("throughput was far below the offered rate".to_owned())
             }
             BoundCheck::Untold(_) if self.is_far_beyond(trial) => {
-                BoundCheck::No("most requests took far longer".to_owned())
+                BoundCheck::No("most requests took much longer than the limit".to_owned())
             }
             check => check,
         }

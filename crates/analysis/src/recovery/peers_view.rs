@@ -158,7 +158,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
         why: why.to_owned(),
     };
     let Some(hints) = hints else {
-        return untold("no probe read the hints");
+        return untold("no probe has read the number of hints");
     };
     let Some(window_s) = window_s else {
         return untold("no node reports how long it stores hints");
@@ -180,7 +180,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
         ),
         Some(_) => (
             RepairNeed::NotNeeded,
-            format!("{lasted}, {kept}, and delivered all of them"),
+            format!("{lasted}, {kept}, and delivered all hints"),
         ),
         None => return untold("hints remained at the end of the window"),
     };

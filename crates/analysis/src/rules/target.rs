@@ -44,7 +44,7 @@ pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
     if parts.is_empty() {
         return (
             RuleOutcome::Unknown,
-            "neither side counted an operation".into(),
+            "neither the client nor the server counted an operation".into(),
         );
     }
     let kinds = Statement::join(parts, " and ");

@@ -203,7 +203,8 @@ fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let newest = logs.max_by(|a, b| (a.id.changed_ns, &a.name).cmp(&(b.id.changed_ns, &b.name)));
     newest.with_context(|| {
         format!(
-            "{} contains no gc.log or gc-*.log: the node writes no garbage collection log",
+            "{} contains no gc.log or gc-*.log: enable the garbage collection log of the node, or \
+             correct the folder",
             folder.display()
         )
     })

@@ -21,7 +21,7 @@ pub const NO_METRICS: &str = "the nodes that each node considers unreachable";
 
 /// Hint on how to make the MBeans accessible.
 pub const BY_AGENT: &str =
-    "Jolokia agents in the JVMs (`attach: {jolokia: {port: 8778}}`) would provide it";
+    "Jolokia agents in the JVMs (`attach: {jolokia: {port: 8778}}`) would provide this data";
 
 /// Probes of a node whose metrics are in tables.
 struct ByTables {

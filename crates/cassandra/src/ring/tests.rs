@@ -166,7 +166,10 @@ fn replication_is_read_as_the_server_writes_it() {
     );
     for (bad, word) in [
         (&[("dc1", "3")][..], "no class"),
-        (&[("class", simple.as_str())], "lacks replication_factor"),
+        (
+            &[("class", simple.as_str())],
+            "contain no replication_factor",
+        ),
         (
             &[("class", network.as_str()), ("dc1", "x")],
             "\"x\" copies for \"dc1\"",

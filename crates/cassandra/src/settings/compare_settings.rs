@@ -70,13 +70,13 @@ fn effect(value: &Value, row: &str) -> Effect {
     };
     if is_left_to_it {
         return Effect::NotShown(format!(
-            "the server reports the value that it has chosen: {row}"
+            "the server chose the value itself, and reports {row}"
         ));
     }
     match java_text::says(value, row) {
         Some(true) => Effect::InEffect(row.to_string()),
         Some(false) => Effect::NotInEffect(row.to_string()),
-        None => Effect::NotShown(format!("{row} does not contain every part of the value")),
+        None => Effect::NotShown(format!("the reported {row} lacks a part of the value")),
     }
 }
 
@@ -401,12 +401,12 @@ mod tests {
         // chose it.
         let sized = check("concurrent_reads", Value::Null);
         assert!(
-            sized.ends_with("? the server reports the value that it has chosen: 32"),
+            sized.ends_with("? the server chose the value itself, and reports 32"),
             "{sized}"
         );
         let auto = check("disk_access_mode", json!("auto"));
         assert!(
-            auto.ends_with("? the server reports the value that it has chosen: mmap"),
+            auto.ends_with("? the server chose the value itself, and reports mmap"),
             "{auto}"
         );
     }

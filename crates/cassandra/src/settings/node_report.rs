@@ -96,7 +96,7 @@ const ARCHIVES: &str = "class_archives";
 /// Text that is displayed for a missing option.
 const ABSENT: &str = "absent";
 /// Reason why all facts about the JVM are missing.
-pub const NO_AGENT: &str = "cassay cannot query the JVM: it has no agent";
+pub const NO_AGENT: &str = "cassay cannot query the JVM: the JVM has no Jolokia agent";
 
 /// Prefix of an archive's name, by which cassay recognises the archive among a JVM's mappings.
 pub const ARCHIVE_PREFIX: &str = "cassandra-classes-";

@@ -112,7 +112,7 @@ fn option_proofs(
             source,
         }
     };
-    let no_column = format!("{source} does not show {name}");
+    let no_column = format!("{source} has no usable column {name}");
     match (&option.value, column) {
         (Json::Object(wanted), Some(Value::Map(shown))) if name == "replication" => {
             vec![replication::proof(node, whose, source, wanted, shown)]
@@ -124,7 +124,7 @@ fn option_proofs(
                 .filter_map(|(key, value)| Some((text(key)?, text(value)?)))
                 .collect();
             let entry = |(key, value): (&String, &Json)| {
-                let why = format!("{name} of {source} has no entry {key}");
+                let why = format!("the column {name} of {source} has no entry {key}");
                 let found = entry_of(name, key, &shown);
                 proof(&format!("{name}.{key}"), value, found, &why)
             };

@@ -142,7 +142,10 @@ fn compare(
         match found.get(&named(sstables::DIGEST)).map(|one| sstables::read_digest(at, one)) {
             Some(Ok(Some(digest))) if digest != sstable.digest => {
                 let path = at.join(named(sstables::DIGEST));
-                problems.push(format!("the digest in {} differs", path.display()));
+                problems.push(format!(
+                    "the digest in {} differs from that of the snapshot",
+                    path.display()
+                ));
             }
             Some(Err(error)) => problems.push(format!("{error:#}")),
             // If the digest file is missing, it is reported below with the other files.

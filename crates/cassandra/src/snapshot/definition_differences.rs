@@ -41,8 +41,8 @@ pub fn refuse_different(
     if let Some(missing) = tables.iter().find(|name| !found.contains_key(**name)) {
         let there: Vec<&str> = found.keys().map(String::as_str).collect();
         bail!(
-            "{keyspace} has {}, but lacks {missing} of the export, so cassay copied nothing\nhint: \
-             drop the existing objects, or the keyspace, and import again",
+            "{keyspace} has the tables {}, but not {missing} of the export, so cassay copied \
+             nothing\nhint: drop the existing tables, or the keyspace, and import again",
             there.join(", ")
         );
     }
@@ -50,9 +50,9 @@ pub fn refuse_different(
     match difference(&there, statements, keyspace) {
         None => Ok(true),
         Some(difference) => bail!(
-            "{keyspace} has another definition than in the export, so cassay copied nothing: \
-             {difference}\nhint: drop the keyspace if you do not need it, or import into another \
-             cluster"
+            "the definition of {keyspace} differs from that in the export, so cassay copied \
+             nothing: {difference}\nhint: drop the keyspace if you do not need it, or import into \
+             another cluster"
         ),
     }
 }

@@ -84,9 +84,9 @@ pub fn refuse_damaged(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     let folder = manifest::folder(place.folder, name);
     checksums::check(place.host, &folder, Reading::Once).map_err(|error| {
         anyhow!(
-            "its part of the snapshot {name} differs from the original, so cassay restored \
-             nothing: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and \
-             create it again from newly loaded data"
+            "the node's part of the snapshot {name} differs from the original, so cassay restored \
+             nothing: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and create \
+             it again from newly loaded data"
         )
     })
 }

@@ -38,7 +38,7 @@ pub fn import(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
             continue;
         }
         let folder = manifest::table_folder(&snapshot, keyspace, &table.name);
-        let folder = folder.to_str().context("a node's folder is not UTF-8")?;
+        let folder = folder.to_str().context("the path of the node's folder is not UTF-8")?;
         mbeans::import(agent, place.version, keyspace, &table.name, folder)?;
     }
     Ok(())
@@ -58,8 +58,8 @@ pub fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> R
         };
         if deadline.passed() {
             return Err(anyhow!(
-                "after the restore, {difference}: do not measure; check with `snapshot verify {}` \
-                 whether the files are intact, and restore again",
+                "after the restore, {difference}: do not measure this data. Check with `cassay \
+                 snapshot verify {}` if the files are intact, and restore again",
                 manifest.name
             ));
         }

@@ -111,7 +111,7 @@ impl TableLayout {
         }
         match (&self.levels, &wanted.levels) {
             (Some(found), Some(wanted)) if found != wanted => Some(format!(
-                "has its SSTables in levels {found:?} instead of {wanted:?}"
+                "has SSTables in the levels {found:?} instead of {wanted:?}"
             )),
             _ => None,
         }
@@ -289,7 +289,7 @@ pub fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
     }
     let digest = text.parse();
     let path = folder.join(&file.name);
-    let digest = digest.with_context(|| format!("{} holds no CRC-32", path.display()))?;
+    let digest = digest.with_context(|| format!("{} does not contain a CRC-32", path.display()))?;
     Ok(Some(digest))
 }
 

@@ -36,7 +36,8 @@ pub fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Resu
         let found = sstables::scan(place.host, &live)?.layout(None);
         if let Some(difference) = found.difference(&table.files().layout(None)) {
             bail!(
-                "{keyspace}.{} {difference}: verify the snapshot",
+                "after the restore, {keyspace}.{} {difference}: check the snapshot with `cassay \
+                 snapshot verify`",
                 table.name
             );
         }

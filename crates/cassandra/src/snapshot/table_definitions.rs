@@ -19,7 +19,7 @@ pub type Tables = BTreeMap<String, String>;
 pub fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
     let mut found = query_tables(session, keyspace)?;
     if found.is_empty() {
-        bail!("no keyspace {keyspace} with a table exists");
+        bail!("the cluster has no keyspace {keyspace} that contains a table");
     }
     let missing = wanted.iter().find(|name| !found.contains_key(**name));
     if let Some(missing) = missing {
@@ -78,7 +78,7 @@ pub fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tables> {
         _ => None,
     };
     let tables: Option<_> = rows.iter().map(table).collect();
-    tables.context("a row of system_schema.tables has another form")
+    tables.context("a row of system_schema.tables does not contain the expected columns")
 }
 
 /// Refuses invalid names of keyspaces, because names become part of statements, MBean names and
@@ -89,7 +89,7 @@ pub fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tables> {
 pub fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
-        bail!("{keyspace:?} is not a keyspace name: names contain only letters, digits and '_'");
+        bail!("{keyspace:?} is not a valid keyspace name: use only letters, digits and '_'");
     }
     if keyspace == "system" || keyspace.starts_with("system_") {
         bail!("{keyspace} belongs to the server itself, so cassay does not snapshot or restore it");

@@ -123,7 +123,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.der == Some(Der::Pkcs12),
-        called: "a keystore (PKCS #12, .p12 or .pfx; also Java's own form since Java 9)",
+        called: "a keystore (PKCS #12, .p12 or .pfx; also Java's default format since Java 9)",
         certificates: Command("openssl pkcs12 -in FILE -nokeys -out certificates.pem"),
         key: Command("openssl pkcs12 -in FILE -nocerts -nodes -out key.pem"),
     },

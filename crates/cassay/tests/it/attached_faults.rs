@@ -73,7 +73,7 @@ fn each_is_what_was_seen_of_it_and_nothing_stays() {
     assert_eq!(verdicts, expected, "{run}");
     let evidence = faults[0]["evidence"].as_str().unwrap();
     assert!(
-        evidence.contains("test -e ./broken reports it as broken"),
+        evidence.contains("test -e ./broken reports the node as broken"),
         "{evidence}"
     );
     let during = &faults[0]["recovery"]["during"]["ops"];

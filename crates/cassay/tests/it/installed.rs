@@ -58,7 +58,7 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     fresh(&lab, &["studies", "copy", "first-look"]).ended_with(0);
     let said = fresh(&lab, &["plan", "first-look.yaml"]).ended_with(0);
     said.says(&[
-        "the cache lacks the jars",
+        "the cache does not contain the jars",
         "`cassay supply fetch` downloads them now",
     ]);
     let listed = fresh(&lab, &["supply", "list", "--json"]).ended_with(0).json();

@@ -145,7 +145,7 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
     told(
         "db1",
         &[
-            "its host key is unknown on this machine",
+            "the host key of the machine is not known here",
             "run `ssh db1` once",
         ],
     );
@@ -155,28 +155,31 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
         "`ssh-keygen -f {} -R 'db1'`",
         machines.near("known").display()
     );
-    told(
-        "db1",
-        &["differs from the key that this machine knows", &forget],
-    );
+    told("db1", &["differs from the key that is known here", &forget]);
     fs::write(machines.near("known"), known).unwrap();
     told("stranger@db1", &["no such user (stranger@", "USER@HOST"]);
     fs::remove_file(machines.near("key")).unwrap();
     keygen(&machines.near("key"));
-    told("db1", &["it accepts none of your keys", "`ssh-add -l`"]);
+    told(
+        "db1",
+        &["the machine accepts none of your keys", "`ssh-add -l`"],
+    );
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     machines.name("off", nobody);
     told(
         "off",
         &[
-            "no sshd listens there",
+            "no sshd listens at that address and port",
             &format!("port {nobody}"),
-            "check address",
+            "check the address",
         ],
     );
     told(
         "ssh://nowhere.invalid:22",
-        &["its name is unknown on this machine", "HostName"],
+        &[
+            "name resolution does not find the name of the machine",
+            "HostName",
+        ],
     );
 }
 
@@ -219,7 +222,7 @@ fn sudo_is_used_if_requested_and_reported_if_it_fails() {
         "echo 'sudo: a password is required' >&2; exit 1",
     );
     let said = machines.show(&as_root).ended_with(1);
-    said.says(&["cassay enters none", "NOPASSWD"]);
+    said.says(&["cassay does not enter", "NOPASSWD"]);
     let sudo = "printf '%s\\n' \"$1\" > $HOME/asked; shift; exec \"$@\"";
     machines.install("db1", "sudo", sudo);
     machines.show(&as_root).ended_with(0);
@@ -267,7 +270,7 @@ fn any_login_shell_will_do_that_starts_another_one() {
     });
     let said = machines.show(&["--target", "ssh:db1"]).ended_with(1);
     said.says(&[
-        "its login shell ended with status 1",
+        "the login shell ended with status 1",
         "`ssh db1 true` must work",
     ]);
 }
@@ -309,8 +312,8 @@ fn unreachable_machines_are_named_and_the_others_left_alone() {
         .ended_with(1);
     said.says(&[
         "cassay did not reach 2 of 5 machines",
-        "db2: no sshd listens there",
-        "nowhere.invalid: its name is unknown on this machine",
+        "db2: no sshd listens at that address and port",
+        "nowhere.invalid: name resolution does not find the name of the machine",
     ]);
     assert_eq!(said.stderr.matches("hint: ").count(), 2, "{said}");
     for name in ["db1", "db3", "db5"] {
@@ -347,7 +350,7 @@ fn a_machine_that_accepts_and_stays_silent_times_out() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     machines.name("silent", silent.local_addr().unwrap().port());
     let said = machines.show(&["--target", "ssh:silent"]).ended_with(1);
-    said.says(&["silent: it does not answer", "timed out", "hint: "]);
+    said.says(&["silent: the machine does not answer", "timed out", "hint: "]);
 }
 
 #[test]
@@ -365,7 +368,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     let show = || machines.show(&["--target", "ssh:db1"]);
     let said = show().ended_with(1);
     said.says(&[
-        &format!("its processor is {theirs}, but this program is for {ours}"),
+        &format!("the processor of the machine is {theirs}, but this program is for {ours}"),
         file.to_str().unwrap(),
         &format!("cargo xtask dist --only {theirs}"),
     ]);
@@ -413,7 +416,7 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     assert_eq!(seen[0]["root"], false);
     assert!(seen[0]["clock_bound_ns"].as_u64() > Some(0), "{seen:#}");
     let said = cassay(&["hosts", "check", "lab.yaml"]).to_string();
-    assert!(said.contains("left files on it (host1)"), "{said}");
+    assert!(said.contains("left files on the machine (host1)"), "{said}");
     cassay(&["hosts", "clean", "lab.yaml"])
         .ended_with(0)
         .says(&["cassay removed the cluster 1a2b-3c"]);

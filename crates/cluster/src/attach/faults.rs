@@ -84,8 +84,8 @@ impl AttachedControl {
         nodes.iter().position(is_it).map(NodeIndex).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
             format!(
-                "node {} is the contact point {point}, but the cluster knows its nodes by other \
-                 addresses: {}; use one of these addresses",
+                "node {} is the contact point {point}, but the cluster knows nodes only by these \
+                 addresses: {}\nhint: use one of them as contact point",
                 asked.number(),
                 known.join(", ")
             )
@@ -153,7 +153,10 @@ impl AttachedControl {
         keyspace: &str,
         nodes: &[(SocketAddr, Vec<&str>)],
     ) -> Result<GivenOrder> {
-        let access = self.jolokia.as_ref().context("cassay has no access to Jolokia agents")?;
+        let access = self
+            .jolokia
+            .as_ref()
+            .context("cassay has no access to Jolokia agents of the nodes")?;
         let agent = |(known, tables): &(SocketAddr, Vec<_>)| {
             let known = SocketAddr::new(known.ip(), access.port);
             (self.moves.same_port(known), tables.clone())
@@ -195,8 +198,8 @@ impl AttachedControl {
         }
         let id = format!("attached-{}-{:x}", Identity::own().pid, clock::unix_ns());
         let folder = std::env::temp_dir().join(format!("cassay-{id}"));
-        let agent =
-            host::Agent::start_on_machine(&id, &folder).context("start an agent that heals")?;
+        let agent = host::Agent::start_on_machine(&id, &folder)
+            .context("start the agent that heals the faults if cassay is killed")?;
         // From now on, the undo list of this agent is also on disk. Leftovers were already reported
         // when cassay attached to the cluster.
         let _ = agent.mend(None);

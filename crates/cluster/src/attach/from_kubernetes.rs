@@ -27,7 +27,7 @@ pub(super) fn spec(
     let found = kubernetes::find(&kubectl, &there.owner, there.secret.as_deref())
         .with_context(|| format!("request {} from Kubernetes", there.owner.words()))?;
     say(&format!(
-        "{} has {} that are ready",
+        "{} has {} that are ready to serve",
         there.owner.words(),
         counted(found.nodes.len(), "node")
     ));
@@ -64,15 +64,12 @@ fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     // reads.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
-            "its pods may provide metrics at port {port}, which `metrics` of \
-             `target.attach.kubernetes` reads"
+            "the pods may provide metrics at port {port}; set `metrics` of \
+             `target.attach.kubernetes` to read them"
         )
     });
     let management = first(|node| node.management_port).map(|port| {
-        format!(
-            "its pods have a management API at port {port}, which cassay does not \
-                             use"
-        )
+        format!("the pods have a management API at port {port}, which cassay does not use")
     });
     metrics.into_iter().chain(management).collect()
 }

@@ -132,7 +132,7 @@ impl AttachedHosts {
     /// # Errors
     /// The process cannot be determined. The error contains the reason.
     pub fn process(&self, node: usize, address: SocketAddr) -> Result<Identity, String> {
-        let host = self.for_node(node).ok_or("its machine is not among `hosts`")?;
+        let host = self.for_node(node).ok_or("`hosts` does not contain the machine of the node")?;
         match host.agent.find(&host.service(address)) {
             Ok(Some(process)) => Ok(process),
             Ok(None) => Err(format!("no process serves {address} on {}", host.name)),
@@ -160,7 +160,7 @@ impl AttachedHosts {
         let missing_of = |(index, node): (usize, &NodeInfo)| {
             let answer = match self.for_node(index) {
                 Some(host) => of(host, index),
-                None => Err("its machine is not among `hosts`".to_owned()),
+                None => Err("`hosts` does not contain the machine of the node".to_owned()),
             };
             Some(format!("{}: {}", node.name, answer.err()?))
         };
@@ -250,7 +250,7 @@ impl ReachedHost {
         let said = self.spec.logs.as_deref();
         let folder = said
             .map(|folder| folder_of_node(folder, node))
-            .ok_or("`hosts` does not set the folder of its logs (`logs`)")?;
+            .ok_or("`hosts` does not set the folder of the node's logs (`logs`)")?;
         self.agent.lend(&folder).map_err(|error| format!("{error:#}"))?;
         let marks = Marks::read(&self.agent, &folder);
         Ok((folder, marks))
@@ -267,7 +267,7 @@ impl ReachedHost {
     /// # Errors
     /// The study does not name such commands.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
-        let missing = "`hosts` does not set the program that stops and starts it (`control`)";
+        let missing = "`hosts` does not set the program that stops and starts the node (`control`)";
         let control = self.spec.control.as_ref().ok_or(missing)?;
         Ok(control.programs(address.ip()).map(|words| words.join(" ")))
     }
@@ -337,7 +337,7 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
         let homes: Vec<&str> = has_it.map(|(name, _)| *name).collect();
         if homes.len() > 1 {
             wrong.push(format!(
-                "{address} is an address of {}",
+                "each node needs one machine, but {address} is an address of {}",
                 homes.join(" and of ")
             ));
         }
@@ -346,8 +346,8 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
         return Ok(());
     }
     bail!(
-        "it is unclear which nodes run on which machine:\n  {}\nhint: set the addresses of its \
-         nodes for each machine of `{KEY}`: {{ssh: HOST, address: ADDRESS}}",
+        "cassay cannot determine which nodes run on which machine:\n  {}\nhint: for each machine \
+         of `{KEY}`, set the addresses of the nodes on it: {{ssh: HOST, address: ADDRESS}}",
         wrong.join("\n  ")
     )
 }

@@ -11,9 +11,10 @@ use target_spec::{AttachedHost, Capability, CapabilityStatus, NodeIndex, PerHost
 /// Sources of the capabilities, in the form in which statuses show them.
 const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them";
 
-const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
+const PROCESSES: &str = "the processes that own the nodes' CQL sockets, found by agents on the \
+                         nodes' machines";
 const LOGS: &str = "files of the nodes' machines, by agents on them";
-const SIGNALS: &str = "by agents there, if the command line has --allow signal";
+const SIGNALS: &str = "by agents on the nodes' machines, if the command line has --allow signal";
 const NETWORK: &str = "the packet filters and sockets of the nodes' machines, if the command line \
                        has --allow network";
 const CONTROL: &str = "by `control` on the nodes' machines, if the command line has --allow \
@@ -31,7 +32,7 @@ pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
             Ok(())
         } else {
             Err(format!(
-                "`hosts` does not contain `{key}` of {}",
+                "`hosts` does not set `{key}` for {}",
                 without.join(", ")
             ))
         }
@@ -80,9 +81,9 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
 fn signalled(pid: u32) -> Result<(), String> {
     if pid == 1 {
         return Err(
-            "its process is the first of its container, so the kernel does not let processes in \
-             the container stop or kill it\nhint: share process ids in its pod \
-             (`shareProcessNamespace: true`), or let another program start it"
+            "the process of the node is the first of its container, so the kernel does not let \
+             other processes in the container stop or kill it\nhint: share process ids in the pod \
+             (`shareProcessNamespace: true`), or let another program start the node"
                 .to_owned(),
         );
     }
@@ -109,8 +110,9 @@ fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability
             if nodes[node].address.is_ipv6() {
                 return Err("cassay cannot drop IPv6 packets".to_owned());
             }
-            let index =
-                hosts.index_of(NodeIndex(node)).ok_or("its machine is not among `hosts`")?;
+            let index = hosts
+                .index_of(NodeIndex(node))
+                .ok_or("`hosts` does not contain the machine of the node")?;
             let all = found[index].as_ref().map_err(String::clone)?;
             match all.iter().find(|one| one.capability == capability) {
                 Some(one) if !one.present => Err(format!("{}: {}", host.name, one.detail)),

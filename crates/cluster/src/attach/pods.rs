@@ -12,7 +12,8 @@ use std::time::Duration;
 use target_spec::PodPlace;
 
 /// How pods are deleted and isolated, in the form in which capabilities show it.
-pub(crate) const BY_CLUSTER: &str = "by their Kubernetes cluster, if the command line allows it";
+pub(crate) const BY_CLUSTER: &str = "by the API of the Kubernetes cluster, if the command line has \
+                                     the permission (--allow)";
 
 /// Reason why no pods are known.
 pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; add `attach: \

@@ -15,7 +15,9 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
         return Some(
-            "its tokens come from an export, which has no tokens for an additional node".into(),
+            "the tokens of the cluster come from an export, which has no tokens for an additional \
+             node"
+                .into(),
         );
     }
     let limit = hosts.host.memory_bytes?;

@@ -34,18 +34,23 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if hosts.count == 0 || shares.iter().sum::<usize>() != spec.nodes || shares.contains(&0) {
         if spec.machines().iter().any(|machine| machine.nodes.is_some()) {
             bail!(
-                "the study has {} nodes, but `nodes` of the machines add up to another number",
+                "the study has {} nodes, but `nodes` of the machines add up to another number: \
+                 make both numbers equal",
                 spec.nodes
             );
         }
         bail!(
-            "cassay cannot distribute {} nodes evenly over {} hosts: use a multiple",
+            "cassay cannot distribute {} nodes evenly over {} hosts: use a multiple of the number \
+             of hosts",
             spec.nodes,
             hosts.count
         );
     }
     if spec.address.is_some() && hosts.isolation != Isolation::Loopback {
-        bail!("hosts have separate networks, so you cannot set the address of the first node");
+        bail!(
+            "hosts have separate networks, so cassay chooses the addresses of nodes: omit the \
+             address of the first node"
+        );
     }
     let most = spec.nodes_per_host();
     let used = memory_bytes(most, spec.heap_bytes);
@@ -84,7 +89,8 @@ pub(super) fn wanted<'a>(
         None => Ok(Some(hosts)),
         Some(why) if hosts.isolation == Isolation::Auto => {
             say(&format!(
-                "hosts are only addresses of this machine, without limits and volumes: {why}"
+                "hosts are only loopback addresses of this machine, without limits and volumes: \
+                 {why}"
             ));
             Ok(None)
         }
@@ -113,7 +119,9 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
             Err(capability::LOOPBACK.to_string())
         }
         Some(_) => match network_refusal(host::capabilities()) {
-            Some(why) => Err(format!("hosts are only addresses of this machine: {why}")),
+            Some(why) => Err(format!(
+                "hosts are only loopback addresses of this machine: {why}"
+            )),
             None => Ok(answers_here(spec)),
         },
     }
@@ -142,7 +150,7 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
 pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, Answer>) {
     let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
     for capability in Capability::OF_VOLUMES {
-        let how = "on the host of other nodes, with its own address and tokens";
+        let how = "on the host of other nodes, with a separate address and separate tokens";
         let addition = match (all.get(&Capability::Hosts), added_node::refusal(spec)) {
             (Some(Err(why)), _) => Err(why.clone()),
             (_, Some(why)) => Err(why),

@@ -149,14 +149,17 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     nodes.end_node(0, WRITE_LIMIT)?;
     if !written.is_file() {
         let said = nodes.node(0).log_tail();
-        bail!("the JVM wrote no archive; its output:\n{said}");
+        bail!("the JVM wrote no class archive; the output of the JVM:\n{said}");
     }
     nodes.stop()?;
     let digest = supply::digest_of(&written).context("read the archive")?;
     std::fs::rename(&written, path).with_context(|| format!("write {}", path.display()))?;
     supply::write_whole(&stamp_path(path), &stamp_of(path, &digest)?)?;
     let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
-    say(&format!("made after {seconds:.1} s: {}", path.display()));
+    say(&format!(
+        "created the class archive in {seconds:.1} s: {}",
+        path.display()
+    ));
     Ok(())
 }
 

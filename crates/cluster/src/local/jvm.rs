@@ -82,8 +82,8 @@ pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
     let other = spec.jvm_options.iter().find(|one| is_collector(one) && **one != option);
     match other {
         Some(other) => bail!(
-            "the collector is {}, but the JVM option {other} chooses another: remove one of the \
-             two",
+            "the collector is {}, but the JVM option {other} chooses another collector: remove one \
+             of the two settings",
             collector.name()
         ),
         None => Ok(()),

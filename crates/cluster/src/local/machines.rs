@@ -26,7 +26,7 @@ const OF_LINKS: [Capability; 2] = [Capability::LinkRate, Capability::LinkDelay];
 
 /// Returns the host capabilities that cassay expects of machines before it reaches them.
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
-    let asked = "depends on the machine, which cassay checks when it reaches the machine";
+    let asked = "depends on the machine; cassay checks it after connecting to the machine";
     let answers = Capability::ALL.into_iter().map(|capability| (capability, Ok(asked.to_owned())));
     let mut all = with_own(spec, answers.collect());
     all.extend(claimed(spec, &[]));
@@ -68,9 +68,9 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
                 (total_bytes > bytes + bytes / 4 + OVER_BYTES).then_some((host, total_bytes))
             });
             match shared {
-                None => Ok("the volume that each pod has claimed".to_owned()),
+                None => Ok("each pod has claimed a separate volume".to_owned()),
                 Some((host, total_bytes)) => Err(format!(
-                    "the volume of {} is a part of a disk of {} MiB, which other programs use",
+                    "the volume of {} is on a disk of {} MiB, which other programs also use",
                     host.name(),
                     total_bytes >> 20
                 )),
@@ -130,7 +130,10 @@ pub(super) fn programs(
             say(&format!("note: {}: {why}", host.agent().name()));
         }
         if sent > 0 {
-            say(&format!("{}: {sent} jars sent", host.agent().name()));
+            say(&format!(
+                "{}: cassay copied {sent} jars to the machine",
+                host.agent().name()
+            ));
         }
         programs.push(program);
     }
@@ -193,7 +196,7 @@ impl Jar {
         let name = file
             .file_name()
             .and_then(|name| name.to_str())
-            .with_context(|| format!("{} has no plain name", file.display()))?;
+            .with_context(|| format!("{} has no file name in UTF-8", file.display()))?;
         let (mut crc, mut bytes) = (crc32fast::Hasher::new(), 0);
         parts(&file, |part| {
             crc.update(part);
@@ -265,7 +268,10 @@ fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
         agent.change(vec![step])
     })?;
     let sum = agent.sums(folder, &[part])?;
-    ensure!(sum == [jar.crc], "the copy differs from the original");
+    ensure!(
+        sum == [jar.crc],
+        "the copy of the jar differs from the original"
+    );
     agent.change(vec![FileStep::Rename {
         from: path,
         to: folder.join(&jar.name),

@@ -49,7 +49,7 @@ pub(super) fn fits(
 pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
     if heap_bytes < HEAP_BYTES_MIN {
         bail!(
-            "a heap of {} MiB is too small: Cassandra needs at least {} MiB",
+            "a heap of {} MiB is too small: Cassandra needs a heap of at least {} MiB",
             heap_bytes / MIB,
             HEAP_BYTES_MIN / MIB
         );

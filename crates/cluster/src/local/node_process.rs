@@ -68,7 +68,7 @@ impl LocalNode {
                 })
             }
             ProcessEnd::WithItsAgent(why) => {
-                self.gone(format!("ended together with the agent of its host ({why})"))
+                self.gone(format!("ended because the agent of its host ended ({why})"))
             }
             ProcessEnd::OutOfReach(why) => self.lost(&format!(
                 "the connection to {} is broken ({why}); the node ends by itself within {} s",
@@ -169,20 +169,20 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     let hint = if status.signal() == Some(SIGKILL) {
         "; another process killed it, perhaps the kernel for lack of memory: see `dmesg`"
     } else if log_tail.contains("OutOfMemoryError") {
-        "; its heap or direct memory was too small: set a larger heap"
+        "; the heap or the direct memory of the node was too small: set a larger heap"
     } else if log_tail.contains("Could not reserve enough space") {
-        "; the machine has too little memory for the heap"
+        "; the machine has too little memory for the heap: set a smaller heap, or use fewer nodes"
     } else if log_tail.contains("Address already in use") {
-        "; another process now uses one of its ports: try again"
+        "; another process now uses a port of the node: run the command again"
     } else if log_tail.contains("Unrecognized VM option")
         || log_tail.contains("Unrecognized option")
     {
-        "; one of the JVM options is unknown to this Java"
+        "; one of the JVM options is unknown to this Java: see the log lines for its name"
     } else if log_tail.contains("No space left on device") {
-        "; its data volume is full"
+        "; the data volume of the node is full"
     } else if log_tail.contains("Unable check disk space in") {
-        "; Java does not find the file system of its folders, as in a chroot whose root is not a \
-         mount point: run `mount --bind ROOT ROOT` before `chroot ROOT`"
+        "; Java does not find the file system of the node's folders, as in a chroot whose root \
+         folder is not a mount point: run `mount --bind ROOT ROOT` before `chroot ROOT`"
     } else if log_tail.contains("ConfigurationException") {
         return match refused_setting(log_tail) {
             Some((key, why)) => {

@@ -160,7 +160,8 @@ impl State {
         );
         state.check(folder).with_context(|| {
             format!(
-                "cassay did not write {}; if no cluster of yours runs there, remove the folder",
+                "cassay did not write {}: if no cluster of cassay uses the folder of this file, \
+                 remove that folder",
                 path.display()
             )
         })?;
@@ -172,7 +173,7 @@ impl State {
         let name = folder.file_name().unwrap_or_default();
         anyhow::ensure!(
             is_id(&self.id) && name == self.id.as_str(),
-            "its id is {:?}, but the name of its folder is {name:?}",
+            "the file states the cluster id {:?}, but the name of the folder is {name:?}",
             self.id
         );
         match &self.hosts {

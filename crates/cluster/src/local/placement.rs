@@ -65,8 +65,8 @@ impl Layout {
         let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
         anyhow::ensure!(
             !floats || wish.housekeeping == 0,
-            "with `{}`, nodes may use every core, but {} of each NUMA node {} to be free\nhint: \
-             use `auto` or `pinned`",
+            "with `{}`, nodes may use every core, but the study wants {} of each NUMA node {} to \
+             be free\nhint: use `auto` or `pinned`",
             wish.placing.name(),
             counted(wish.housekeeping as usize, "core"),
             if wish.housekeeping == 1 { "is" } else { "are" }
@@ -123,8 +123,8 @@ impl Layout {
             self.nodes =
                 (0..spec.nodes).map(|index| blind(index, vcpus, cpus.clone(), ground)).collect();
             self.sentences.push(format!(
-                "each node counts {} and has no information on sockets, caches and NUMA nodes; \
-                 the kernel runs its threads anywhere",
+                "the JVM of each node counts {}, and has no information on sockets, caches and \
+                 NUMA nodes; the kernel runs the threads anywhere",
                 counted(vcpus as usize, "CPU")
             ));
             return Ok(());

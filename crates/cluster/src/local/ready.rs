@@ -76,7 +76,8 @@ pub(super) fn see_each_other(
                 peers.rows.iter().filter(|row| row.iter().all(|cell| !cell.is_null())).count();
             if known != others_count {
                 return Err(anyhow!(
-                    "the node knows {known} of {others_count} other nodes"
+                    "the node has the addresses and schema versions of {known} of {others_count} \
+                     other nodes"
                 ));
             }
             all_live(node, others_count + 1)?;
@@ -107,7 +108,7 @@ pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     let live = answer.first().and_then(|value| value.as_ref()?.as_array());
     match live.map(Vec::len) {
         Some(live) if live != count => {
-            Err(anyhow!("the node considers {live} of {count} nodes up"))
+            Err(anyhow!("the node reports {live} of {count} nodes as up"))
         }
         _ => Ok(()),
     }
@@ -138,7 +139,8 @@ pub(super) fn wait(
         };
         if deadline.passed() {
             return Err(anyhow!(
-                "{} {failure} within {} s (start_timeout): {error:#}\nits last log lines:\n{}",
+                "{} {failure} within {} s (start_timeout): {error:#}\nthe last log lines of the \
+                 node:\n{}",
                 node.layout.name,
                 limit.as_secs(),
                 node.log_tail()

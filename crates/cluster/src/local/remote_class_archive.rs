@@ -37,7 +37,7 @@ impl Nodes {
         for (program, archive) in self.programs.iter_mut().zip(archives) {
             ensure!(
                 archive.is_whole,
-                "cassay created {}, but the file already differs",
+                "another program changed {} after cassay created the file",
                 archive.path.display()
             );
             program.classes = Classes::Mapped(archive.path);
@@ -78,7 +78,7 @@ impl Nodes {
             })
         })?;
         let seconds = (clock::now_ns() - begun_ns) as f64 / clock::SECOND_NS as f64;
-        say(&format!("made after {seconds:.1} s"));
+        say(&format!("created the class archives in {seconds:.1} s"));
         Ok(())
     }
 }
@@ -143,7 +143,7 @@ impl Archive {
         let entries = agent.list(folder, None)?.unwrap_or_default();
         if !entries.iter().any(|entry| entry.name == name) {
             bail!(
-                "the JVM wrote no archive; its output:\n{}",
+                "the JVM wrote no class archive; the output of the JVM:\n{}",
                 nodes.node(0).log_tail()
             );
         }

@@ -32,8 +32,8 @@ impl Nodes {
         let lock = lock(folder, &state.id)?;
         let (Some(spec), Some(places)) = (state.spec(), places_of(&state)) else {
             bail!(
-                "another version of cassay started the cluster {}, and did not record all required \
-                 values\nhint: stop it with `cassay target down {}`",
+                "another version of cassay started the cluster {}, and did not record all values \
+                 that this version needs\nhint: stop the cluster with `cassay target down {}`",
                 state.id,
                 state.id
             );

@@ -133,7 +133,7 @@ impl Nodes {
         let names: Vec<String> =
             group.iter().map(|index| self.nodes[*index].layout.name.clone()).collect();
         let what = names.join(", ");
-        say(&format!("restarting {what} with another configuration"));
+        say(&format!("restarting {what} with the new configuration"));
         self.drain_together(group);
         for index in group {
             self.stop_node(*index)?;

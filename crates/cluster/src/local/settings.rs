@@ -129,17 +129,20 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     }
     ensure!(
         spec.tokens.len() == spec.nodes,
-        "the settings contain tokens for {}, but should contain tokens for {}",
+        "the settings contain tokens for {}, but the cluster needs tokens for {}",
         counted(spec.tokens.len(), "node"),
         counted(spec.nodes, "node")
     );
     ensure!(
         !spec.yaml.contains_key("num_tokens"),
-        "the nodes already have their tokens, so cassay cannot set num_tokens"
+        "the settings contain the tokens of the nodes, so num_tokens has no effect: omit it"
     );
     let mut seen = BTreeSet::new();
     for (tokens, number) in spec.tokens.iter().zip(1..) {
-        ensure!(!tokens.is_empty(), "node{number} would have no token");
+        ensure!(
+            !tokens.is_empty(),
+            "the settings contain no token for node{number}"
+        );
         let twice = tokens.iter().find(|token| !seen.insert(**token) || **token == i64::MIN);
         if let Some(token) = twice {
             bail!(

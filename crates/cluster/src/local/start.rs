@@ -124,8 +124,8 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(plain) {
             bail!(
-                "the data center or rack {name:?} must consist of letters, digits, '-', '_' and \
-                 '.'"
+                "the name {name:?} of a data center or rack must consist of letters, digits, '-', \
+                 '_' and '.'"
             );
         }
     }

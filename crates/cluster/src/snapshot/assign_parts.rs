@@ -84,9 +84,9 @@ fn refusal(export: &Export, nodes: &[NodeInfo]) -> String {
         "which own other ranges of the data".to_owned()
     };
     format!(
-        "the export is of {}, and this cluster has {}, {what}: no read would find SSTables of one \
-         node, so cassay copied nothing\nhint: `cassay target up --like FROM` starts a cluster \
-         whose nodes own the same ranges",
+        "the export is of {}, and this cluster has {}, {what}: reads would not find the rows of at \
+         least one node, so cassay copied nothing\nhint: `cassay target up --like FROM` starts a \
+         cluster whose nodes own the same ranges",
         tokens(&members),
         tokens(nodes)
     )

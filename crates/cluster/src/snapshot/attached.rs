@@ -99,10 +99,12 @@ struct Row {
 /// # Errors
 /// The Jolokia agents are not accessible. The message names the missing access.
 fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
-    let attached = cluster.attached().context("cassay started the cluster")?;
+    let attached = cluster
+        .attached()
+        .context("read the access to the attached cluster, because cassay started this cluster")?;
     let agents = cluster.agents().context(
-        "snapshots of an attached cluster need a Jolokia agent in each of its nodes, and access to \
-         it: add `jolokia` to the target's `attach`, or load the data again",
+        "snapshots of an attached cluster need access to a Jolokia agent in each node: add \
+         `jolokia` to the target's `attach`, or load the data again",
     )?;
     let of = |((name, agent), info)| -> Result<AttachedNode<'_>> {
         let folders = mbeans::data_folders(agent).with_context(|| format!("ask {name}"))?;
@@ -189,7 +191,9 @@ pub(crate) fn create(
         }
     }
     let made = list(cluster)?.into_iter().find(|one| one.name == name);
-    made.with_context(|| format!("the nodes created the snapshot {name}, but do not report it"))
+    made.with_context(|| {
+        format!("the nodes created the snapshot {name}, but do not list it among their snapshots")
+    })
 }
 
 /// Takes a snapshot of a table, under a name that describes the content of the table.
@@ -216,7 +220,10 @@ fn create_on(
         }
         given.take_back()?;
     }
-    bail!("its SSTables change continuously: stop the programs that write to it, and settle first")
+    bail!(
+        "the SSTables of the table change continuously: stop the programs that write to it, and \
+         settle first"
+    )
 }
 
 pub(crate) fn list(cluster: &Cluster) -> Result<Vec<Snapshot>> {
@@ -359,7 +366,7 @@ fn swap(
         let found = fingerprint(node.agent, keyspace, tables)?;
         if let Some(difference) = found.difference(&fingerprint_of(part)) {
             bail!(
-                "after the restore, on {} {difference}: do not measure",
+                "after the restore, the data on {} is wrong: {difference}; do not measure it",
                 node.name
             );
         }
@@ -394,8 +401,8 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     }
     let failure = failures.into_iter().next();
     Err(failure.unwrap_or_else(|| anyhow!("the node has no data folder")).context(
-        "hint: if another user dropped and created the table again since, its snapshot is in the \
-         folder of its old id, which cassay cannot reach",
+        "hint: if another user has dropped the table and created it again, the snapshot is in the \
+         folder of the old table id, which cassay cannot reach",
     ))
 }
 

@@ -64,7 +64,7 @@ impl Cluster {
             },
             RestoreHow::Offline => {
                 let not_ours = "cassay cannot restore an attached cluster offline, because it did \
-                     not start its processes; restore online";
+                                not start its processes: restore online";
                 self.restarting(not_ours, |nodes| offline::restore(nodes, name, say))
             }
         }
@@ -81,7 +81,7 @@ impl Cluster {
         match self.local() {
             Some(nodes) => all_parts::verify(&nodes.files(), name),
             None => bail!(
-                "cassay cannot see the files of an attached cluster: it compares {name} only \
+                "cassay cannot read the files of an attached cluster: it verifies {name} only \
                  during a restore"
             ),
         }

@@ -147,8 +147,8 @@ pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<No
     let ring = joined_nodes(session)?;
     ensure!(
         ring.len() == cluster.nodes().len(),
-        "the ring has {}, but the cluster has {}: cassay exports and imports only if both are the \
-         same",
+        "the ring has {}, but the cluster has {}: cassay exports and imports only if both numbers \
+         are equal",
         counted(ring.len(), "member"),
         counted(cluster.nodes().len(), "node")
     );

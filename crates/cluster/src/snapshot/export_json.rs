@@ -117,7 +117,8 @@ impl Export {
             "the export has format {}, but this cassay supports {FORMAT}",
             head.format
         );
-        let export: Export = serde_json::from_slice(bytes).context("this is not an export")?;
+        let export: Export = serde_json::from_slice(bytes)
+            .context("this is not an export of a snapshot, or the file is damaged")?;
         export.check()?;
         Ok(export)
     }
@@ -165,7 +166,7 @@ impl Export {
     fn check(&self) -> Result<()> {
         check_name(&self.name)?;
         table_definitions::check_keyspace(&self.keyspace)?;
-        let first = self.nodes.first().context("the export contains a part of an unknown node")?;
+        let first = self.nodes.first().context("the export contains no node")?;
         // The check limits sizes before other code adds them up, so that the sums cannot overflow.
         let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
         let sizes = tables.flat_map(files).map(|file| file.bytes);
@@ -191,7 +192,7 @@ impl Export {
                     .map(|table| &table.name));
             ensure!(
                 is_like_the_first,
-                "{} has other tables than the first part",
+                "{}: the tables differ from those of the first part",
                 of()
             );
         }
@@ -230,7 +231,8 @@ impl ExportedNode {
         manifest.check_format()?;
         ensure!(
             manifest.name == export.name && manifest.keyspace == export.keyspace,
-            "the part belongs to the snapshot {:?} of {:?}, but the export to {:?} of {:?}",
+            "the part belongs to the snapshot {:?} of keyspace {:?}, but the export belongs to the \
+             snapshot {:?} of keyspace {:?}",
             manifest.name,
             manifest.keyspace,
             export.name,
@@ -242,11 +244,11 @@ impl ExportedNode {
             ensure!(names.insert(&table.name), "{} occurs twice", of());
             check_table(table).with_context(of)?;
         }
-        ensure!(!names.is_empty(), "the part has no table");
+        ensure!(!names.is_empty(), "the part contains no table");
         let found = manifest.fingerprint().to_string();
         ensure!(
             found == self.fingerprint,
-            "its files have the fingerprint {found}, but the export records {:?}",
+            "the files of the part have the fingerprint {found}, but the export records {:?}",
             self.fingerprint
         );
         Ok(())
@@ -328,7 +330,7 @@ fn check_file(name: &str) -> Result<()> {
 fn unreadable(fault: &CqlMistake, statement: &str) -> anyhow::Error {
     let shown: String = statement.chars().take(80).collect();
     anyhow!(
-        "cassay cannot parse its statement {shown:?}: {}",
+        "cassay cannot parse the statement {shown:?} of the export: {}",
         fault.describe(statement)
     )
 }
@@ -398,9 +400,9 @@ fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<(
     }
     let shown: String = statement.chars().take(80).collect();
     bail!(
-        "its statement {shown:?} does not create the keyspace {keyspace}, or a type, exported \
-         table or index in it\nhint: an import executes no other statements, so export the data \
-         again"
+        "the statement {shown:?} of the export does not create the keyspace {keyspace}, or a type, \
+         exported table or index in it\nhint: an import executes no other statements, so export \
+         the data again"
     )
 }
 

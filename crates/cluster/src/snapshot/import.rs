@@ -159,8 +159,8 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
         ensure!(
             line.formats.reads(format),
             "the export has SSTables of the format {format} (of Cassandra {}), but Cassandra \
-             {version} reads {}. cassay copied nothing\nhint: import it into a cluster of its own \
-             version (`cassay target up --like FROM`)",
+             {version} reads {}. cassay copied nothing\nhint: import the export into a cluster of \
+             the same version (`cassay target up --like FROM`)",
             export.version,
             line.formats.describe()
         );
@@ -184,8 +184,8 @@ fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNod
         let free = place.host.space(place.folder)?.available_bytes;
         ensure!(
             free >= need.saturating_add(SPARE_BYTES),
-            "{} has {} free at {}, but the import adds {}, and the node needs {}. cassay copied \
-             nothing\nhint: free some space, or use a larger volume",
+            "{} has {} free at {}, but the import adds {}, and the node needs {} for itself. \
+             cassay copied nothing\nhint: free some space, or use a larger volume",
             place.name,
             bytes(free),
             place.folder.display(),
@@ -291,7 +291,7 @@ impl Folder {
         let path = self.path(node, table, file);
         let mut above = [node, &table.name].map(str::to_owned).to_vec();
         above.extend(file.name.split('/').map(str::to_owned));
-        let last = above.pop().context("a file without a name")?;
+        let last = above.pop().context("find the name of the file")?;
         let opened = || -> rustix::io::Result<OwnedFd> {
             let mut at = rustix::io::dup(&self.open)?;
             let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -313,8 +313,8 @@ impl Folder {
         };
         let opened = match opened() {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => bail!(
-                "{} is behind a symbolic link, or in none of its folders: an export contains only \
-                 files, and cassay follows no links in it",
+                "{} is behind a symbolic link, or a file has the name of one of its folders. An \
+                 export contains only files and folders, and cassay follows no links in it",
                 path.display()
             ),
             opened => opened.with_context(|| format!("open {}", path.display()))?,

@@ -80,7 +80,10 @@ fn on_nodes(
     on_all(places, |place| {
         let index = places.iter().position(|one| one.name == place.name);
         let manifest = index.and_then(|index| manifests.get(index));
-        work(place, manifest.context("a node has no manifest")?)
+        work(
+            place,
+            manifest.context("find the manifest of the node's part of the snapshot")?,
+        )
     })
     .map(drop)
 }

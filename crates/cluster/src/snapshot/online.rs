@@ -125,7 +125,7 @@ fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
         .with_context(|| format!("request the ring from {}", place.name))?;
     if live.len() != nodes_count || !unreachable.is_empty() {
         bail!(
-            "{} considers {} of {nodes_count} nodes up (not: {}): an online restore needs all \
+            "{} reports {} of {nodes_count} nodes as up (not: {}). An online restore needs all \
              nodes: wait until all are up, or restore offline",
             place.name,
             live.len(),

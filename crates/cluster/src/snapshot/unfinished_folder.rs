@@ -45,7 +45,10 @@ impl Making {
                 return Ok(Making { folder, lock });
             }
         }
-        bail!("{} loses each new folder", above.display())
+        bail!(
+            "another program removes each new folder in {}",
+            above.display()
+        )
     }
 
     /// Returns the temporary path of the folder.
@@ -99,7 +102,7 @@ fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
             )),
             Err(error) => say(&format!(
                 "{shown} ({size}) is the leftover of a killed export, but cassay cannot remove it: \
-                 {error}"
+                 {error}. Remove it yourself"
             )),
         }
         drop(lock);

@@ -322,7 +322,7 @@ fn a_handmade_snappy_block_expands_and_a_lying_one_is_refused() {
         (&b""[..], "the body does not begin with a length"),
         (
             b"\x80\x80\x80\x08\x00a",
-            "its stated length is impossible for Snappy",
+            "the stated length of the body is impossible for Snappy",
         ),
         (
             b"\x0B\x00a\x15\x01",
@@ -360,7 +360,7 @@ fn a_compressed_body_that_lies_about_its_length_is_refused() {
         (b"\x00\x00\x00", "the body does not begin with a length"),
         (
             b"\x0F\xFF\xFF\xFF\x10a",
-            "its stated length is impossible for LZ4",
+            "the stated length of the body is impossible for LZ4",
         ),
         (
             b"\x00\x00\x00\x0B\x10a\x01\x00\x50aaaaa",

@@ -27,8 +27,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "kernel.numa_balancing",
         wanted: "0 if memory has several NUMA nodes",
-        why: "The kernel unmaps pages for a short time to find the CPUs that use them, and moves \
-             them. A bound node gains no advantage from this.",
+        why: "The kernel unmaps pages for a short time to find the CPUs that use them, and then \
+              moves the pages. A node that is bound to a NUMA node gains nothing from this.",
         fix: sysctl!("kernel.numa_balancing", "0"),
         source: OURS,
         start_check: "",
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "irq.network",
-        wanted: "queues on several CPUs, to none of which a node is bound",
+        wanted: "queues on several CPUs to which no node is bound",
         why: "Under load, a CPU that handles all packets has no time for other work, so threads \
              that are bound to it wait.",
         fix: "ethtool -L LINK combined CPUS; systemctl enable --now irqbalance; or echo CPUS > \
@@ -47,7 +47,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "irq.disk",
-        wanted: "queues on several CPUs, to none of which a node is bound",
+        wanted: "queues on several CPUs to which no node is bound",
         why: "Under load, a CPU that handles the completion of all requests has no time for other \
              work, so threads that are bound to it wait.",
         fix: "echo CPUS > /proc/irq/NUMBER/smp_affinity_list; only the kernel places NVMe queues, \
@@ -59,8 +59,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "cpu.quota",
         wanted: "no quota, but separate CPUs instead (cpuset)",
-        why: "A process that has used its share of 100 ms stops until the next period. So \
-             collections and requests have pauses that no log explains.",
+        why: "A process that has used its share of a period of 100 ms stops until the next period. \
+              So collections and requests have pauses that no log explains.",
         fix: "AllowedCPUs= instead of CPUQuota= in the unit; in Kubernetes: whole CPUs, requests \
              equal to limits, and the static CPU manager policy",
         source: OURS,
@@ -70,8 +70,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "cpu.gc_threads_of_all",
         wanted: "at most the number of CPUs",
-        why: "Every JVM assumes that it has all CPUs. When several collect at the same time, \
-              their threads compete, and pauses become correspondingly longer.",
+        why: "Every JVM assumes that it has all CPUs. When several JVMs collect garbage at the \
+              same time, their threads compete, and pauses become correspondingly longer.",
         fix: "assign separate CPUs to each node (AllowedCPUs= of its unit, taskset -c), or \
              -XX:ActiveProcessorCount=SHARE and -Dcassandra.available_processors=SHARE",
         source: OURS,
@@ -140,11 +140,11 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     let is_alone = share >= SHARE_MAX;
     vec![match (is_alone, bound.is_empty()) {
         (true, false) => {
-            let value = format!("{value}, to which {} is bound", bound.join(", "));
+            let value = format!("{value}, and {} is bound to this CPU", bound.join(", "));
             SettingResult::new(value, Severity::Warning)
         }
         (true, true) if queues > 1 && may.len() == 1 => SettingResult::new(
-            format!("{value}, and the kernel may move none of them"),
+            format!("{value}, and the kernel cannot move any of these interrupts"),
             Severity::Warning,
         ),
         (true, true) => SettingResult::new(value, Severity::Advice),

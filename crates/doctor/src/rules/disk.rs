@@ -16,8 +16,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.read_ahead",
         wanted: "at most 16 KiB (8 is recommended)",
-        why: "A read of one row reads this number of bytes from the disk, and evicts other data \
-              from the page cache.",
+        why: "Even a read of one row reads this amount from the disk, and evicts other data from \
+              the page cache.",
         fix: "echo 8 > /sys/block/{on}/queue/read_ahead_kb (at every start: a udev rule, \
               ACTION==\"add|change\", KERNEL==\"{on}\", ATTR{queue/read_ahead_kb}=\"8\")",
         source: INTEL,
@@ -48,8 +48,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.file_system",
         wanted: "ext4 or xfs",
-        why: "The developers of Cassandra test these. Network file systems break its durability \
-             guarantee, and copy-on-write file systems write more.",
+        why: "The developers of Cassandra test these file systems. Network file systems break the \
+              durability guarantee of Cassandra, and copy-on-write file systems write more.",
         fix: "move data_file_directories and commitlog_directory to a volume of ext4 or xfs",
         source: APACHE,
         start_check: "",
@@ -79,7 +79,10 @@ fn each(
 
 /// Returns the finding for a mount whose device is not known.
 fn bare(mount: &Mount) -> Option<SettingResult> {
-    let why = format!("cassay sees no device of {} ({})", mount.place, mount.kind);
+    let why = format!(
+        "cassay does not find the block device of {} ({})",
+        mount.place, mount.kind
+    );
     mount
         .devices
         .is_empty()

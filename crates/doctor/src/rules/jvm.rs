@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
         setting: "heap.size",
         wanted: "below 32 GiB, or above 38 GiB",
         why: "From 32 GiB, every pointer needs 8 bytes instead of 4, so a heap of 32 to 38 GiB \
-             holds less than a heap of 31.",
+              contains less data than a heap of 31 GiB.",
         fix: "-Xms31G -Xmx31G in jvm-server.options",
         source: INTEL,
         start_check: "",
@@ -33,7 +33,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.initial",
         wanted: "the same as the maximum",
-        why: "A heap grows in pauses, and other programs may already use the memory at that time.",
+        why: "A heap grows only in pauses, and other programs may already use the memory when the \
+              heap needs it.",
         fix: "the same value for -Xms and -Xmx in jvm-server.options",
         source: APACHE,
         start_check: "",
@@ -42,8 +43,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.of_all",
         wanted: "at most 50 % of memory (25 to 50 % is usual)",
-        why: "The rest is for the page cache, which serves most reads, and for the memory of nodes \
-             outside their heaps.",
+        why: "The rest of the memory is for the page cache, which serves most reads, and for what \
+              nodes use outside their heaps.",
         fix: "smaller -Xms and -Xmx in jvm-server.options, or fewer nodes on the host",
         source: INTEL,
         start_check: "",
@@ -51,9 +52,10 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "heap.in_group",
-        wanted: "at most 75 % of the memory limit of its control group",
-        why: "The limit also covers buffers, maps and page cache. Beyond it, the kernel kills the \
-             node. Cassandra's scripts compute the heap from the memory of the whole machine.",
+        wanted: "at most 75 % of the memory limit of the node's control group",
+        why: "The limit also covers buffers, maps and page cache. The kernel kills a node that \
+              exceeds the limit. Cassandra's scripts compute the heap from the memory of the whole \
+              machine.",
         fix: "smaller -Xms and -Xmx in jvm-server.options, or a larger MemoryMax= or limit",
         source: OURS,
         start_check: "",
@@ -61,8 +63,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.version",
-        wanted: "a Java that this Cassandra supports",
-        why: "Cassandra may start on other versions, but its developers have not tested them.",
+        wanted: "a Java version that this Cassandra version supports",
+        why: "Cassandra may start on other Java versions, but its developers have not tested them.",
         fix: "install one of these versions, and set JAVA_HOME",
         source: APACHE,
         start_check: "bin/cassandra refuses unknown versions of Java",
@@ -70,9 +72,9 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.use_numa",
-        wanted: "on if it may use the memory of several NUMA nodes",
-        why: "With several nodes, each thread allocates on its own node. With one node, or bound \
-             to one, the option has no effect, and the JVM itself switches it off since version 9.",
+        wanted: "on if the JVM may use the memory of several NUMA nodes",
+        why: "With several NUMA nodes, each thread allocates on its own NUMA node. A JVM that may \
+              use only one NUMA node ignores the option, and switches it off since version 9.",
         fix: "-XX:-UseNUMA (or +) in jvm-server.options",
         source: JDK,
         start_check: "",
@@ -80,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.active_processors",
-        wanted: "the number of CPUs that it may use",
+        wanted: "the number of CPUs that the JVM may use",
         why: "The JVM and Cassandra choose the size of their thread pools by this number.",
         fix: "-XX:ActiveProcessorCount and -Dcassandra.available_processors in \
               jvm-server.options: the number of CPUs in the cpuset, or neither option",
@@ -90,10 +92,11 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.parallel_gc_threads",
-        wanted: "the JVM's default for its CPUs: all up to 8, and five of eight beyond",
+        wanted: "the JVM's default for its CPUs: one thread for each of the first 8 CPUs, and 5 \
+                 for each further 8",
         why: "During a pause, more threads than CPUs compete with each other, and fewer threads \
              leave CPUs idle.",
-        fix: "no -XX:ParallelGCThreads, or a value that fits its CPUs",
+        fix: "no -XX:ParallelGCThreads, or a value that fits the JVM's CPUs",
         source: JDK,
         start_check: "",
         look: Check::By(parallel_gc_threads),
@@ -102,9 +105,9 @@ pub(super) const RULES: &[Rule] = &[
         setting: "jvm.conc_gc_threads",
         wanted: "at least a quarter of the number of parallel threads, and at most that number",
         why: "These threads work in parallel with requests, so too many of them take CPUs from \
-             requests. With too few, allocation overtakes them, and a full collection stops the \
-             JVM.",
-        fix: "no -XX:ConcGCThreads, or a value that fits",
+              requests. With too few threads, allocation is faster than collection, and a full \
+              collection stops the JVM.",
+        fix: "no -XX:ConcGCThreads, or a value in this range",
         source: JDK,
         start_check: "",
         look: Check::By(conc_gc_threads),
@@ -116,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
               buffers.",
         fix: "apt-get install libjemalloc2 || dnf install jemalloc; Cassandra's script finds it",
         source: APACHE,
-        start_check: "checkJemalloc reports whether it exists",
+        start_check: "checkJemalloc reports if the library exists",
         look: Check::By(jemalloc),
     },
 ];
@@ -201,7 +204,7 @@ fn heap_of_all(view: &View<'_>) -> Vec<SettingResult> {
         }
         (None, _) => SettingResult::not_told(NO_SIZE),
         (_, Err(why)) => SettingResult::not_told(why),
-        _ => SettingResult::not_told("the machine has no memory"),
+        _ => SettingResult::not_told("the machine reports no memory"),
     }]
 }
 
@@ -255,7 +258,7 @@ fn active_processors(view: &View<'_>) -> Vec<SettingResult> {
         let value = format!("{reckons_with}{}", cassandra.unwrap_or_default());
         Some(
             SettingResult::new(value, level)
-                .wanted(format!("at most {allowed}, the CPUs that it may use")),
+                .wanted(format!("at most {allowed}, the CPUs that the JVM may use")),
         )
     })
 }
@@ -275,7 +278,11 @@ fn parallel_gc_threads(view: &View<'_>) -> Vec<SettingResult> {
         let (count, origin) = match (given, jvm.parallel()) {
             (Some(count), _) => (count, ""),
             (None, Some(count)) => (count, ", reckoned"),
-            (None, None) => return Some(SettingResult::not_told("the JVM does not report them")),
+            (None, None) => {
+                return Some(SettingResult::not_told(
+                    "the JVM does not report the number of these threads",
+                ));
+            }
         };
         let level = match count {
             _ if count > cpus => Severity::Warning,
@@ -287,7 +294,7 @@ fn parallel_gc_threads(view: &View<'_>) -> Vec<SettingResult> {
             1 => "1 CPU".to_owned(),
             _ => format!("{cpus} CPUs"),
         };
-        let fix = format!("-XX:ParallelGCThreads={wanted}, or no such flag, {FLAGS}");
+        let fix = format!("-XX:ParallelGCThreads={wanted}, or omit this flag, {FLAGS}");
         Some(judged.wanted(format!("{wanted} on {cpus}")).fix(fix))
     })
 }
@@ -304,7 +311,7 @@ fn conc_gc_threads(view: &View<'_>) -> Vec<SettingResult> {
         };
         let is_fine = (reckoned..=parallel.max(reckoned)).contains(&count);
         let judged = SettingResult::new(count.to_string(), unless(is_fine, Severity::Advice));
-        let fix = format!("-XX:ConcGCThreads={reckoned}, or no such flag, {FLAGS}");
+        let fix = format!("-XX:ConcGCThreads={reckoned}, or omit this flag, {FLAGS}");
         let wanted = if parallel == reckoned {
             reckoned.to_string()
         } else {

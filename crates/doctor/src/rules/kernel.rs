@@ -40,7 +40,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "limit.memlock",
         wanted: "unlimited",
-        why: "Cassandra locks its memory to prevent swapping; a limit prevents the lock.",
+        why: "Cassandra locks its memory so that the kernel does not swap it out; a limit prevents \
+              the lock.",
         fix: "echo 'cassandra - memlock unlimited' >> /etc/security/limits.d/cassandra.conf \
               (systemd: LimitMEMLOCK=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
@@ -50,7 +51,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "limit.as",
         wanted: "unlimited",
-        why: "SSTables are mapped into the address space, which is far larger than the memory.",
+        why: "Cassandra maps SSTables into its address space, which is far larger than the memory.",
         fix: "echo 'cassandra - as unlimited' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitAS=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
@@ -126,7 +127,7 @@ pub(super) const RULES: &[Rule] = &[
         setting: "vm.dirty_background",
         wanted: "at most 1 GiB",
         why: "The kernel starts write-back when this number of bytes is dirty. Syncs of the commit \
-             log and flushes then wait for it.",
+              log and flushes then wait for the write-back.",
         fix: sysctl!("vm.dirty_background_bytes", "268435456"),
         source: OURS,
         start_check: "",
@@ -176,7 +177,7 @@ pub(super) const RULES: &[Rule] = &[
         setting: "net.core.rmem_max",
         wanted: "at least 16777216",
         why: "The largest buffer that a socket may request. Streams over long or fast links need \
-              it.",
+              large buffers.",
         fix: sysctl!("net.core.rmem_max", "16777216"),
         source: DATASTAX,
         start_check: "",
@@ -190,7 +191,7 @@ pub(super) const RULES: &[Rule] = &[
         setting: "net.core.wmem_max",
         wanted: "at least 16777216",
         why: "The largest buffer that a socket may request. Streams over long or fast links need \
-              it.",
+              large buffers.",
         fix: sysctl!("net.core.wmem_max", "16777216"),
         source: DATASTAX,
         start_check: "",
@@ -216,7 +217,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_rmem",
         wanted: "a maximum of at least 16777216",
-        why: "The kernel itself widens a connection's buffer up to this size.",
+        why: "The kernel enlarges a connection's buffer automatically up to this size.",
         fix: sysctl!("net.ipv4.tcp_rmem", "4096 87380 16777216"),
         source: DATASTAX,
         start_check: "",
@@ -229,7 +230,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_wmem",
         wanted: "a maximum of at least 16777216",
-        why: "The kernel itself widens a connection's buffer up to this size.",
+        why: "The kernel enlarges a connection's buffer automatically up to this size.",
         fix: sysctl!("net.ipv4.tcp_wmem", "4096 65536 16777216"),
         source: DATASTAX,
         start_check: "",
@@ -242,8 +243,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.somaxconn",
         wanted: "at least 4096",
-        why: "This number of clients may wait for acceptance. After a restart, all clients \
-              connect together.",
+        why: "At most this number of clients may wait for the server to accept their connection. \
+              After a restart, all clients connect together.",
         fix: sysctl!("net.core.somaxconn", "4096"),
         source: OURS,
         start_check: "",
@@ -252,8 +253,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "clock.source",
         wanted: "tsc, or the clock of the hypervisor",
-        why: "Every operation reads the time several times; other clocks take microseconds and a \
-              system call each.",
+        why: "Every operation reads the time several times, and each read of another clock takes a \
+              system call and microseconds.",
         fix: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource (at \
               every start: the kernel parameter clocksource=tsc)",
         source: OURS,
@@ -263,8 +264,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "clock.sync",
         wanted: "synchronised by NTP or PTP",
-        why: "The newest timestamp of a cell wins. A node whose clock is behind loses acknowledged \
-             writes.",
+        why: "The newest timestamp of a cell wins, so a node whose clock is behind loses \
+              acknowledged writes.",
         fix: "apt-get install chrony || dnf install chrony; systemctl enable --now chronyd",
         source: APACHE,
         start_check: "",
@@ -426,7 +427,10 @@ fn clock_source(view: &View<'_>) -> Vec<SettingResult> {
 fn clock_sync(view: &View<'_>) -> Vec<SettingResult> {
     vec![match &view.facts.clock {
         Ok(clock) if clock.is_kept => SettingResult::new(
-            format!("synchronised, at most {} ms off", clock.error_us / 1000),
+            format!(
+                "synchronised, with a deviation of at most {} ms",
+                clock.error_us / 1000
+            ),
             Severity::Ok,
         ),
         Ok(_) => SettingResult::new(

@@ -92,10 +92,10 @@ impl View<'_> {
         match self.facts.values.get(name) {
             Some(Ok(value)) => Ok(value),
             Some(Err(why)) if name.starts_with("net.") && why.starts_with("there is no") => Err(
-                format!("{why}: a separate network namespace does not show it"),
+                format!("{why}: the kernel hides this value in a separate network namespace"),
             ),
             Some(Err(why)) => Err(why.clone()),
-            None => Err("cassay did not request it".to_owned()),
+            None => Err("cassay did not read this value".to_owned()),
         }
     }
 

@@ -25,7 +25,8 @@ pub fn sentence(
         (Some(reached), Some(ceiling)) => {
             let by_link = by_link.map(|link| format!("; {link}"));
             format!(
-                "The highest point, {}, needs {}: {}, and V3 allows at most {:.0} % of that{}.",
+                "The highest point, {}, needs {}: {}, and V3 allows at most {:.0} % of this \
+                 ceiling{}.",
                 point_words(facts, reached),
                 machines_words(shape.machines().unwrap_or(1), shape),
                 ceiling_words(ceiling, shape),
@@ -56,8 +57,8 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
     let by_link = by_link.map(|link| format!(" By links: {link}{least}."));
     format!(
         "{} is unknown: no finished run of this study has measured the ceiling of a client. Each \
-         run measures it before its first trial, even without the cluster: `cassay run {source} \
-         --target null{alone}`.{}",
+         run measures the ceiling before its first trial, even without the cluster: `cassay run \
+         {source} --target null{alone}`.{}",
         unknown(facts),
         by_link.unwrap_or_default()
     )
@@ -140,7 +141,7 @@ fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
     let how = match &link.by {
         LinkBy::Kernel(name) => format!("{name} of this machine"),
         LinkBy::Run(place) => format!("{place}'s"),
-        LinkBy::Assumed(place) if place == HERE => "assumed of this machine".to_owned(),
+        LinkBy::Assumed(place) if place == HERE => "assumed for this machine".to_owned(),
         LinkBy::Assumed(place) => format!("assumed of {place}"),
     };
     let carries = carried(link);
@@ -150,7 +151,7 @@ fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
         "within"
     };
     Some(format!(
-        "its {what}, about {} per operation, need {}, {relation} the {} for payload on a link of \
+        "the {what}, about {} per operation, need {}, {relation} the {} for payload on a link of \
          {rate} ({how})",
         bytes(each.round() as u64),
         rate_words(bits_per_s),

@@ -126,8 +126,9 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
         needed.sentence,
         "The highest point, 1,200,000 op/s, needs 3 client machines of 8 workers each: a client \
          here with 8 workers achieved at most 820,000 op/s (run 20261126T100000Z), and V3 allows \
-         at most 50 % of that; its requests, about 1.07 KiB per operation, need 10.6 Gbit/s, more \
-         than the 8 Gbit/s for payload on a link of 10 Gbit/s (assumed of this machine)."
+         at most 50 % of this ceiling; the requests, about 1.07 KiB per operation, need 10.6 \
+         Gbit/s, more than the 8 Gbit/s for payload on a link of 10 Gbit/s (assumed for this \
+         machine)."
     );
     let warning = needed.warning.unwrap();
     assert!(
@@ -152,7 +153,7 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
         "The highest point, 512 threads (the run 20261126T100000Z reached 200,000 op/s, at 128 \
          threads), needs 1 client machine of 4 workers: a client here with 8 workers achieved at \
          most 820,000 op/s (run 20261126T100000Z), so about 410,000 op/s with 4 workers, and V3 \
-         allows at most 50 % of that."
+         allows at most 50 % of this ceiling."
     );
     assert_eq!(threads.warning, None);
     let only_here = needs(|facts| facts.only_here = true).warning.unwrap();
@@ -169,10 +170,10 @@ fn an_unknown_need_is_reported_with_a_way_to_measure_it() {
     assert_eq!(
         without_ceiling.sentence,
         "How many client machines the highest point, 1,200,000 op/s, needs is unknown: no finished \
-         run of this study has measured the ceiling of a client. Each run measures it before its \
-         first trial, even without the cluster: `cassay run study.yaml --target null`. By links: \
-         its requests, about 1.07 KiB per operation, need 10.6 Gbit/s, more than the 8 Gbit/s for \
-         payload on a link of 10 Gbit/s (assumed of this machine), so at least 2."
+         run of this study has measured the ceiling of a client. Each run measures the ceiling \
+         before its first trial, even without the cluster: `cassay run study.yaml --target null`. \
+         By links: the requests, about 1.07 KiB per operation, need 10.6 Gbit/s, more than the 8 \
+         Gbit/s for payload on a link of 10 Gbit/s (assumed for this machine), so at least 2."
     );
     let elsewhere = needs(|facts| {
         facts.measured.clear();

@@ -102,8 +102,8 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     candidates.sort_by_key(|quarters| (quarters % 4 != 0, quarters.abs()));
     match candidates.into_iter().find(fits) {
         Some(quarters) => format!(
-            ". Shifted by {}{}:{:02} h, they would overlap. hint: check whether one of the two \
-             clocks is in another time zone",
+            ". Shifted by {}{}:{:02} h, they would overlap. hint: check if one of the two clocks \
+             is in another time zone",
             if quarters < 0 { '-' } else { '+' },
             quarters.abs() / 4,
             quarters.abs() % 4 * 15
@@ -198,7 +198,7 @@ fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     // The year 2262. Later times in nanoseconds do not fit into i64, which other tools use.
     ensure!(
         ns >= 0.0 && ns < i64::MAX as f64,
-        "{value} is not a time since 1970"
+        "{value} is not a time from 1970 to 2262"
     );
     Ok(ns as u64)
 }

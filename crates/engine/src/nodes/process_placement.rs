@@ -65,7 +65,7 @@ fn hosts_elsewhere(running: &Running) -> Result<BTreeMap<String, CpuSet>> {
     let hosts = machines.into_iter().flat_map(|machine| machine.hosts);
     let cpus = |host: MachineHostRecord| match CpuSet::parse_list(&host.cpus) {
         Ok(cpus) => Ok((host.name, cpus)),
-        Err(why) => bail!("read the CPUs of {}: {why}", host.name),
+        Err(why) => bail!("read the list of CPUs of {}: {why}", host.name),
     };
     hosts.map(cpus).collect()
 }

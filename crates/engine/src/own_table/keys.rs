@@ -61,13 +61,14 @@ impl Sampling<'_> {
         let name = format!("{}.{}", sample.keyspace, sample.table);
         if partitions.is_empty() {
             bail!(
-                "{name} has no rows: cassay found no partition at {} places of its ring\nhint: \
-                 name a table that has rows, or the keys in a CSV",
+                "{name} has no rows: cassay found no partition at {} positions of the token \
+                 ring\nhint: name a table that has rows, or a CSV file with the keys",
                 self.keys
             );
         }
         say(&format!(
-            "{name}: took the keys of {} from its ring, and read {} in {seconds:.1} s",
+            "{name}: cassay took the keys of {} at random positions of the token ring, and read {} \
+             in {seconds:.1} s",
             counted(partitions.len() as u64, "partition"),
             counted(rows_read, "row"),
         ));
@@ -184,7 +185,7 @@ impl<'a> Taker<'a> {
             if clock::now_ns() - said_ns > SAID_EVERY_NS {
                 said_ns = clock::now_ns();
                 say(&format!(
-                    "{}: looked at {} of {} places of its ring",
+                    "{}: cassay has read {} of {} positions of the token ring",
                     self.name,
                     number + 1,
                     self.sampling.keys

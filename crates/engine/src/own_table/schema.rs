@@ -84,8 +84,9 @@ fn partitioner(session: &mut Session) -> Result<()> {
     let name = found.rows.first().and_then(|row| row.first()?.as_str()).unwrap_or_default();
     if !name.ends_with(PARTITIONER) {
         bail!(
-            "{} places partitions by {name}, but cassay can take keys only from a ring of \
-             {PARTITIONER}\nhint: name the keys in a CSV: `workload: {{keys: {{file: keys.csv}}}}`",
+            "{} uses the partitioner {name}, but cassay can take keys only from a ring of \
+             {PARTITIONER}\nhint: name a CSV file with the keys: `workload: {{keys: {{file: \
+             keys.csv}}}}`",
             session.node()
         );
     }
@@ -108,14 +109,14 @@ fn missing(session: &mut Session, keyspace: &str, table: &str) -> Result<TableSa
             .filter(|name| !name.starts_with("system"))
             .collect();
         bail!(
-            "{node} has no keyspace {keyspace} with tables\nhint: its keyspaces are {}",
+            "{node} has no keyspace {keyspace} with tables\nhint: the keyspaces are {}",
             all.join(", ")
         );
     }
     let near = yaml::did_you_mean(table, names.iter().copied());
     bail!(
         "{node} has no table {table} in the keyspace {keyspace}\nhint: {}",
-        near.unwrap_or_else(|| format!("its tables are {}", names.join(", ")))
+        near.unwrap_or_else(|| format!("the tables of the keyspace are {}", names.join(", ")))
     )
 }
 

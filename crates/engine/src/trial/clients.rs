@@ -59,7 +59,7 @@ impl State {
             };
             let record = second_record(&second, &tally.end.name, start_ns);
             let kept = self.writer.write_client_second(&record);
-            kept.context("store the records of a client")?;
+            kept.context("write the records of a client")?;
             if self.clients.is_main {
                 tally.push(second, interval.window_from_ns);
             }
@@ -83,14 +83,18 @@ impl State {
                 bound_ns: reading.bound_ns,
             })
             .collect();
-        self.writer.write_clocks(&clocks).context("store the records of clocks")?;
+        self.writer
+            .write_clocks(&clocks)
+            .context("write the records of the clients' clocks")?;
         for (tally, end) in self.clients.each.iter_mut().zip(&summary.clients) {
             tally.end = end.clone();
         }
         if self.clients.is_main {
             let each = self.clients.each.iter();
             let times = each.map(|tally| (tally.end.name.clone(), tally.end.population.kinds()));
-            self.writer.write_client_times(times).context("store the records of clients")?;
+            self.writer
+                .write_client_times(times)
+                .context("write the records of all clients")?;
         }
         Ok(())
     }

@@ -282,7 +282,8 @@ impl TrialRun<'_> {
         let at_first = reached(&running.cluster.data_use(&keyspace)?)?;
         ensure!(
             at_first < 1.0,
-            "the nodes already hold the required amount of data before the load begins"
+            "the nodes already contain the required amount of data before the load begins: use \
+             another keyspace, or require more data"
         );
         let (mut rows, mut share): (u64, f64) = (0, at_first);
         let mut next = (self.settings.data.rows as f64 * SIZE_FIRST_SHARE).ceil() as u64;
@@ -295,7 +296,7 @@ impl TrialRun<'_> {
             self.settle(running, state)?;
             share = reached(&running.cluster.data_use(&keyspace)?)?;
             let text = format!(
-                "{} rows are {:.1} % of the amount to load",
+                "{} rows loaded: {:.1} % of the required amount of data",
                 units::format_count(rows),
                 share * 100.0
             );
@@ -311,8 +312,8 @@ impl TrialRun<'_> {
             next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
         }
         bail!(
-            "after {SIZE_ROUNDS_MAX} rounds and {rows} rows, the nodes hold {:.0} % of the amount \
-             to load\nhint: check whether another program removes data",
+            "after {SIZE_ROUNDS_MAX} rounds and {rows} rows, the nodes contain only {:.0} % of the \
+             required amount of data\nhint: check if another program removes data",
             share * 100.0
         )
     }
@@ -348,7 +349,8 @@ impl TrialRun<'_> {
         }
         let retries = offered.tally.retries();
         if retries > 0 {
-            let text = format!("cassay retried {retries} writes of the load, and they succeeded");
+            let text =
+                format!("cassay retried {retries} writes of the load, and all of them succeeded");
             (self.events)(Event::Said(text));
         }
         running.written = offered.summary.ledger.clone().map(EarlierWrites::by_load);
@@ -441,7 +443,10 @@ impl TrialRun<'_> {
     /// Restores the data of the snapshot, on every node.
     fn restore(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let kept = running.standing.snapshot(self.settings);
-        let name = kept.context("cassay has not created the snapshot of this data")?.name.clone();
+        let name = kept
+            .context("find the snapshot of this data, which cassay created before")?
+            .name
+            .clone();
         let how = match self.settings.data.restore {
             RestoreMethod::Online => RestoreHow::Online,
             RestoreMethod::Offline => RestoreHow::Offline,

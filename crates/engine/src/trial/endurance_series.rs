@@ -366,7 +366,9 @@ impl LongWindow<'_> {
     /// Returns the values that may grow but that no probe has read.
     fn unseen(&self) -> Vec<String> {
         let missing = GROWING.iter().filter(|(of, ..)| self.watched.series(of).next().is_none());
-        missing.map(|(of, _, what)| format!("{what}: no probe read {of}")).collect()
+        missing
+            .map(|(of, _, what)| format!("{what}: no probe has read the series {of}"))
+            .collect()
     }
 
     fn courses(&self) -> Vec<CourseRecord> {

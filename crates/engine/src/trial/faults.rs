@@ -180,8 +180,9 @@ impl<'a> Faults<'a> {
             kind: fault.kind.name.to_string(),
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
-                "cassay did not inject it. It was due at {} s of the window, and its {} s did not \
-                 fit the rest (earlier faults took longer, or the load ended)",
+                "cassay did not inject the fault. It was due at {} s of the window, but the rest \
+                 of the window was too short for its {} s (earlier faults took longer, or the load \
+                 ended)",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9
             ),
@@ -204,7 +205,7 @@ impl<'a> Faults<'a> {
                     // The thread has panicked and not healed the fault. The agent will heal the
                     // fault when the fault's time limit expires.
                     Err(TryRecvError::Disconnected) => {
-                        anyhow::bail!("the thread of a fault ended too early")
+                        anyhow::bail!("the thread of a fault ended before it healed the fault")
                     }
                 };
                 let happened = self.hear(number, told, running, state)?;
@@ -221,7 +222,7 @@ impl<'a> Faults<'a> {
         self.open.keys().for_each(|number| self.heal(*number));
         while let Some((number, open)) = self.open.first_key_value() {
             let (number, told) = (*number, open.told.recv());
-            let told = told.context("the thread of a fault ended too early")?;
+            let told = told.context("the thread of a fault ended before it healed the fault")?;
             self.hear(number, told, running, state)?;
         }
         Ok(())
@@ -359,10 +360,10 @@ fn resolve(planned: &PlannedHit, running: &Running, program: &Arc<Program>) -> R
 /// most.
 fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<NodeIndex> {
     let token = workload::hottest_token(program)
-        .context("no partition of the workload is hotter than the others")?;
+        .context("all partitions of the workload are equally hot, so none is the hottest one")?;
     let replicas = running.cluster.replicas(program.keyspace(), token)?;
     let first = replicas.first().copied().map(NodeIndex);
-    first.with_context(|| format!("no node holds the token {token} of the hottest partition"))
+    first.with_context(|| format!("no node owns the token {token} of the hottest partition"))
 }
 
 /// Sends a message. If the receiver no longer exists, the fault has already been healed.

@@ -137,7 +137,7 @@ impl TrialRun<'_> {
         match (uncountable.or_else(|| self.meeting()), ended) {
             (Some(why), _) => Some(Err(why)),
             (None, Some(fault)) => Some(Err(format!(
-                "{} of {}: its counters restarted",
+                "{} of {} reset the operation counters of the node",
                 fault.kind.name,
                 fault.place()
             ))),

@@ -193,7 +193,7 @@ impl TrialRun<'_> {
         };
         let tuned = workload::tune(Program::clone(&self.program), &[(name, tuning)])
             .ok()
-            .context("it lacks a kind of the program")?;
+            .context("change the consistency level of all kinds of operations")?;
         Ok(std::mem::replace(&mut self.program, Arc::new(tuned)))
     }
 

@@ -26,7 +26,8 @@ impl TrialRun<'_> {
     /// Returns the reason why the server counts more reads of registers than the client requested.
     /// Returns `None` if there are no registers.
     pub(super) fn meeting(&self) -> Option<String> {
-        let why = "concurrent transactions on one register read it again, and each read is counted";
+        let why = "concurrent transactions on one register read the register again, and the server \
+                   counts each read";
         self.has_registers().then(|| why.to_owned())
     }
 

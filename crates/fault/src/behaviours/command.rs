@@ -75,7 +75,7 @@ impl CommandFault {
         Ok(Observation {
             fault: Presence::from(is_broken),
             target: Health::from(!is_broken),
-            words: format!("{name} reports it as {state}{said}"),
+            words: format!("{name} reports the node as {state}{said}"),
         })
     }
 }

@@ -38,7 +38,9 @@ impl Rot {
         match world.see(ExecutedBy::Node(self.node), sight)? {
             QueryAnswer::Bytes { on_disk, .. } => match on_disk {
                 Ok(bytes) => Ok(bytes.0),
-                Err(number) => anyhow::bail!("cassay cannot read it: error {number}"),
+                Err(number) => {
+                    anyhow::bail!("cassay cannot read the corrupted bytes: error {number}")
+                }
             },
             other => Err(observation::other_answer(&other)),
         }
@@ -60,7 +62,9 @@ impl Rot {
             fault: Presence::from(is_other),
             target: Health::from(!is_other),
             words: if is_other {
-                format!("{BYTES} bytes of {name} at {at} differ from before")
+                format!(
+                    "{BYTES} bytes of {name} from byte {at} on differ from their earlier content"
+                )
             } else {
                 format!("{name} is unchanged")
             },
@@ -70,7 +74,7 @@ impl Rot {
 
 impl Fault for Rot {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let (path, at, _) = self.file.clone().context("cassay chose no data file")?;
+        let (path, at, _) = self.file.clone().context("cassay did not choose a data file")?;
         let what = Injection::DiskCorrupt {
             path,
             at,

@@ -75,7 +75,7 @@ impl Failing {
 
 impl Fault for Failing {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let (path, at) = self.file.clone().context("cassay chose no data file")?;
+        let (path, at) = self.file.clone().context("cassay did not choose a data file")?;
         let nodes = world.nodes();
         let host = nodes
             .get(self.node)

@@ -84,7 +84,7 @@ impl Compact {
             return Ok(Observation {
                 fault: Presence::Absent,
                 target: Health::Whole,
-                words: "cassay did not tell it to compact".to_owned(),
+                words: "cassay did not request a compaction from the node".to_owned(),
             });
         }
         let at_work = self.at_work(world, limit)?;
@@ -95,7 +95,7 @@ impl Compact {
         };
         let left: usize = self.before.iter().map(left).sum();
         let mut words = format!(
-            "{left} of {} of {} remain, {} exist now",
+            "{left} of {} of {} remain, and {} files exist now",
             count(total(&self.before), "file"),
             count(self.before.len(), "table"),
             total(&now)

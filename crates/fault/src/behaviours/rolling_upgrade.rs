@@ -236,7 +236,7 @@ fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
     let gone = before.iter().filter(|file| !after.contains(file)).count();
     if gone == 0 {
         return format!(
-            "the node rewrote no file: it has {}, as before, which is a format that it writes",
+            "the node rewrote no file: it has {}, as before, and also writes this format itself",
             counted(after)
         );
     }

@@ -374,7 +374,7 @@ fn a_task_that_is_not_over_in_time_is_reported_and_stopped() {
         );
         assert_eq!(words(&steps)[2..], ["unfinished", "healing", "whole"]);
         assert!(
-            steps[2].words.starts_with("the fault did not finish in time"),
+            steps[2].words.starts_with("the fault did not finish within its time limit"),
             "{steps:#?}"
         );
         assert_eq!(

@@ -70,7 +70,7 @@ impl Remote {
         ensure!(
             breaks == self.breaks,
             "the monotonic clocks of {} and of this machine have drifted apart: one of the \
-             machines was suspended, or its clock was set",
+             machines was suspended, or the clock of one was changed",
             self.agent.name()
         );
         Ok(())

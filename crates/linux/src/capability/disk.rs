@@ -72,30 +72,30 @@ fn corrupt(root: &OwnedFd) -> Result<String> {
     let bytes = [1; BLOCK_BYTES as usize];
     rustix::io::pwrite(&file, &bytes, 0).context("write it")?;
     ext4_ioctls::extents(&file, 0, BLOCK_BYTES)?;
-    Ok("the bytes of a file, in the image behind its loop device".to_owned())
+    Ok("cassay changes bytes of a file in the image behind the loop device".to_owned())
 }
 
 fn stalled(root: &OwnedFd) -> Result<String> {
     let thawed = ext4_ioctls::thaw(root).context("thaw a volume (CAP_SYS_ADMIN)")?;
     anyhow::ensure!(!thawed, "the kernel thawed a volume that was never frozen");
-    Ok("the whole file system is frozen: writes wait, reads continue".to_owned())
+    Ok("cassay freezes the whole file system: writes wait, reads continue".to_owned())
 }
 
 fn read_only(root: &OwnedFd) -> Result<String> {
-    ext4_ioctls::abort(root).context("abort its journal (mount option abort)")?;
-    Ok("the journal ends as after a disk error".to_owned())
+    ext4_ioctls::abort(root).context("abort the journal of the volume (mount option abort)")?;
+    Ok("cassay ends the journal as a disk error does".to_owned())
 }
 
 fn errors(device: &LoopDevice) -> Result<String> {
     device.limit_size(Some(SECTOR_BYTES))?;
     Ok(
-        "all blocks from a position to the end, by a shortened loop device; single blocks would \
-         require device-mapper"
+        "all blocks from a position to the end fail, by a shortened loop device; single blocks \
+         would require device-mapper"
             .to_owned(),
     )
 }
 
 fn off(root: &OwnedFd) -> Result<String> {
-    ext4_ioctls::shut_down(root).context("shut it down (EXT4_IOC_SHUTDOWN, Linux 4.10)")?;
-    Ok("shuts the file system down, without its journal".to_owned())
+    ext4_ioctls::shut_down(root).context("shut the volume down (EXT4_IOC_SHUTDOWN, Linux 4.10)")?;
+    Ok("cassay shuts the file system down without writing its journal".to_owned())
 }

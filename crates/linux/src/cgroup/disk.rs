@@ -31,7 +31,7 @@ impl Group {
         let Some(number) = device else {
             anyhow::ensure!(
                 !spec.limits(),
-                "a host without a volume has no disk to limit; add a volume"
+                "a host without a volume has no disk to limit; add a volume to the host"
             );
             return Ok(());
         };

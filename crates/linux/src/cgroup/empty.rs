@@ -20,7 +20,7 @@ impl Group {
             }
             anyhow::ensure!(
                 !deadline.passed(),
-                "processes still run {} s after SIGKILL: {left:?}",
+                "processes are still running {} s after SIGKILL: {left:?}",
                 END_LIMIT.as_secs()
             );
             self.places.iter().for_each(|place| kill(&place.dir));

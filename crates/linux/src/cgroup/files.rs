@@ -24,7 +24,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 pub(super) fn write(path: &Path, value: &str) -> Result<()> {
     anyhow::ensure!(
         !value.trim().is_empty(),
-        "the kernel would not receive an empty value, so {} remains unchanged",
+        "the value for {} is empty, and the kernel would ignore it",
         path.display()
     );
     let write = || -> std::io::Result<()> {
@@ -36,7 +36,10 @@ pub(super) fn write(path: &Path, value: &str) -> Result<()> {
 
 /// Returns the [`CPUS`] or [`MEMS`] of the parent of `dir`.
 pub(super) fn inherited(dir: &Path, key: &str) -> Result<String> {
-    effective(dir.parent().context("a control group at the root")?, key)
+    effective(
+        dir.parent().context("find the parent of the control group")?,
+        key,
+    )
 }
 
 /// Returns the effective [`CPUS`] or [`MEMS`] of a group. They may be fewer than the configured

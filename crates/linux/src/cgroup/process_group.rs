@@ -120,7 +120,7 @@ impl Group {
         let has = |key| effective(&place.dir, key).unwrap_or_default();
         write(&dir.join(CPUS), &cpus).with_context(|| {
             let (name, has) = (&to.name, has(CPUS));
-            format!("confine {name} to the CPUs {cpus} of a host that has {has}")
+            format!("confine {name} to the CPUs {cpus} of a host that has the CPUs {has}")
         })?;
         let nodes = match to.memory.nodes() {
             Some(nodes) => nodes.to_string(),
@@ -128,7 +128,10 @@ impl Group {
         };
         write(&dir.join(MEMS), &nodes).with_context(|| {
             let (name, has) = (&to.name, has(MEMS));
-            format!("confine {name} to the memory of nodes {nodes} of a host that has {has}")
+            format!(
+                "confine {name} to the memory of NUMA nodes {nodes} of a host that has NUMA nodes \
+                 {has}"
+            )
         })?;
         if let Some(cpus) = &to.cpus {
             place.check_given(&dir, CPUS, cpus)?;
@@ -164,7 +167,12 @@ impl Group {
         forget_ended(place, &mut confined);
         for to in confined.values() {
             let own = to.cpus.as_ref().filter(|own| !own.is_subset(&asked));
-            let own = own.map(|own| format!("{} is confined to the CPUs {own}", to.name));
+            let own = own.map(|own| {
+                format!(
+                    "{} is confined to the CPUs {own}, which the host would lose",
+                    to.name
+                )
+            });
             anyhow::ensure!(own.is_none(), own.unwrap_or_default());
         }
         let follows = |dir: &PathBuf| {
@@ -222,7 +230,7 @@ impl CgroupDir {
         }
         let name = dir.file_name().unwrap_or_default().display();
         let what = match key {
-            MEMS => "the memory of nodes",
+            MEMS => "the memory of NUMA nodes",
             _ => "the CPUs",
         };
         let has = effective(&self.dir, key)?;

@@ -77,7 +77,8 @@ impl Lose for HostLoss {
         check_ports(&self.tcp_ports)?;
         anyhow::ensure!(
             !self.tcp_ports.is_empty(),
-            "a host drops only packets of listed ports, but the fault lists no ports"
+            "a host drops only packets of listed ports, but the fault lists none: list at least \
+             one port"
         );
         anyhow::ensure!(
             self.peers.len() <= PEERS_COUNT_MAX,

@@ -74,7 +74,10 @@ impl Lose for Loss {
             }
         }
         let named = !self.from.is_empty() && !self.to.is_empty();
-        anyhow::ensure!(named, "a loss requires addresses at both ends");
+        anyhow::ensure!(
+            named,
+            "a loss of packets requires the addresses of both ends"
+        );
         Ok(())
     }
 

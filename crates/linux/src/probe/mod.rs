@@ -114,6 +114,7 @@ pub fn tasks(watched: &ProbeSource) -> Result<Vec<Task>> {
 pub fn unseen() -> Option<String> {
     let pressure = Path::new("/proc/pressure/cpu").exists();
     (!pressure).then(|| {
-        "pressure (psi.*), because this kernel does not report it: boot it with `psi=1`".to_string()
+        "pressure (psi.*), because this kernel does not report it: boot the kernel with `psi=1`"
+            .to_string()
     })
 }

@@ -106,9 +106,12 @@ impl Process {
 
 impl SampledSource for Process {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
-        let stat = Stat::parse(&self.stat.read()?).context("its stat in /proc")?;
+        let stat =
+            Stat::parse(&self.stat.read()?).context("read the stat of the process in /proc")?;
         let io = match &mut self.io {
-            Some(source) => Some(Io::parse(&source.read()?).context("its io in /proc")?),
+            Some(source) => {
+                Some(Io::parse(&source.read()?).context("read the io of the process in /proc")?)
+            }
             None => None,
         };
         let resident_kb = stat.resident_pages as f64 * self.page_kb;

@@ -80,7 +80,8 @@ impl Task {
         let dropped = shared.hand_over(out);
         if dropped {
             let problem = format!(
-                "cassay dropped readings: {READINGS_COUNT_MAX} of them waited for the reader"
+                "cassay dropped readings: {READINGS_COUNT_MAX} readings already waited for the \
+                 reader"
             );
             note(&mut self.cost.problems, problem);
         }
@@ -139,7 +140,7 @@ impl Probes {
             ensure!(
                 *period >= PERIOD_MIN,
                 "the probe {probe} has a period of {period:?}; the minimum is {PERIOD_MIN:?}, \
-                 because a shorter period would itself be a load"
+                 because a shorter period would load the machine"
             );
         }
         let mut probes = Probes {

@@ -94,7 +94,7 @@ pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
 /// contains it.
 pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     if !root.is_machine() {
-        return Err("only the machine itself reports it".to_owned());
+        return Err("cassay can read the clock only on the machine itself".to_owned());
     }
     // SAFETY: the structure contains only numbers, for which zero is a valid value.
     let mut state: libc::timex = unsafe { std::mem::zeroed() };

@@ -59,7 +59,7 @@ impl Root {
         let text = self.text(path)?;
         let word = text.trim();
         match word.chars().nth(WORD_CHARS_MAX) {
-            Some(_) => Err(format!("{path} contains no short value")),
+            Some(_) => Err(format!("{path} does not contain a short value")),
             None => Ok(word.to_owned()),
         }
     }

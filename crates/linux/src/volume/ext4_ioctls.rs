@@ -246,7 +246,7 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     // states.
     let request = unsafe { ioctl::Updater::<FIEMAP, Fiemap>::new(&mut map) };
     // SAFETY: the same.
-    unsafe { ioctl::ioctl(file, request) }.context("get its blocks (FIEMAP)")?;
+    unsafe { ioctl::ioctl(file, request) }.context("get the blocks of the file (FIEMAP)")?;
     let end = at.saturating_add(bytes);
     let mut found = Vec::new();
     let mut reached = at;
@@ -264,8 +264,8 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     }
     anyhow::ensure!(
         reached == end,
-        "of the {bytes} bytes at {at}, only {} are unchanged on the device, in its first \
-         {EXTENTS} pieces",
+        "the {bytes} bytes from byte {at} on are in more than {EXTENTS} pieces, or not as they are \
+         on the device: only {} bytes are usable",
         reached - at
     );
     Ok(found)

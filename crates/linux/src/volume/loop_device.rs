@@ -77,7 +77,7 @@ impl LoopDevice {
                 }
             }
         }
-        anyhow::bail!("no loop device was free in {TRIES_MAX} attempts; see losetup --list")
+        anyhow::bail!("no loop device was free in {TRIES_MAX} attempts; see `losetup --list`")
     }
 
     /// Opens the device named `name`, if its backing file is the deleted `image`.

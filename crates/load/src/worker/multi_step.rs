@@ -21,13 +21,13 @@ use workload::Operation;
 /// Reason why a request does not fit in any frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unsendable {
-    #[error("a batch of {0} statements; a frame holds at most {BATCH_ENTRIES_MAX}")]
+    #[error("a batch has {0} statements, but a frame contains at most {BATCH_ENTRIES_MAX}")]
     TooManyStatements(usize),
-    #[error("an operation without a statement")]
+    #[error("an operation has no statement")]
     Empty,
-    #[error("{0} statements in an operation that is not a batch")]
+    #[error("an operation that is not a batch has {0} statements")]
     NoBatch(usize),
-    #[error("a request of {0} bytes; a frame holds at most {BODY_BYTES_MAX}")]
+    #[error("a request has {0} bytes, but a frame contains at most {BODY_BYTES_MAX}")]
     TooLong(usize),
 }
 

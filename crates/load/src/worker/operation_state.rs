@@ -111,9 +111,9 @@ pub(crate) enum Turn {
 /// Reason why pages would never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Endless {
-    #[error("page {0} states its own start as the start of the next page")]
+    #[error("page {0} names itself as the next page")]
     SamePage(u32),
-    #[error("{EMPTY_PAGES_MAX} pages without a row followed one another")]
+    #[error("the node returned {EMPTY_PAGES_MAX} pages without a row, one after another")]
     Empty,
     #[error("the result has more than {PAGES_MAX} pages; set a page limit")]
     TooMany,

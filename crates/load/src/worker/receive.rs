@@ -28,11 +28,11 @@ enum Broken {
     Frame(#[from] FrameError),
     #[error(transparent)]
     Answer(#[from] Nonsense),
-    #[error("an answer on stream {0}, on which no operation waits")]
+    #[error("the node sent an answer on stream {0}, on which no operation waits")]
     Stray(i16),
     #[error(
-        "an answer of {bytes} bytes, although the requested answer has at most {limit}; hint: \
-         `workload.page_size` reduces the number of rows in an answer"
+        "the node sent an answer of {bytes} bytes, although the requested answer has at most \
+         {limit} bytes; hint: `workload.page_size` reduces the number of rows in an answer"
     )]
     TooLong { bytes: u32, limit: u32 },
 }
@@ -124,8 +124,8 @@ impl<W: World> Worker<W> {
                 Answer::Forgotten(statement_id) => match self.forgotten(&slot, statement_id) {
                     Some(statement) => self.prepare_again(connection, id, &slot, statement),
                     None => {
-                        let why =
-                            "the node does not know a statement that this client did not prepare";
+                        let why = "the node reports a statement as unknown, which this client did \
+                                   not prepare";
                         self.in_flight.release(id);
                         self.fail_try(id, &slot, Outcome::Unprepared, now_ns, &why);
                     }

@@ -259,7 +259,8 @@ fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     );
     ensure!(
         folder.chars().any(|c| c != '/'),
-        "cassay cannot put the program on {whose} into {folder:?} itself: name a folder in it"
+        "cassay does not copy the program for {whose} directly into {folder:?}: name a folder \
+         below it"
     );
     Ok(folder.trim_end_matches('/').to_owned())
 }
@@ -316,7 +317,10 @@ mod tests {
             assert!(error.to_string().contains("is not a folder"), "{error}");
         }
         let error = Destination::new("db1", false, Some("//")).unwrap_err();
-        assert!(error.to_string().contains("name a folder in it"), "{error}");
+        assert!(
+            error.to_string().contains("name a folder below it"),
+            "{error}"
+        );
         let there = Destination::new("db1", true, Some("/data/cassay/")).unwrap();
         assert_eq!(there.folder(), Some("/data/cassay"));
         assert!(there.is_root_wanted());

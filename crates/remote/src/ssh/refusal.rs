@@ -136,7 +136,10 @@ impl Trouble {
         let because = lines.last().map(|line| format!(" ({line})")).unwrap_or_default();
         let there = |words: &str| wanted.command_words(words);
         match what {
-            "home" => Trouble::with_hint("its user has no home folder for the program", other),
+            "home" => Trouble::with_hint(
+                "the user on that machine has no home folder for the program",
+                other,
+            ),
             "folder" => Trouble::with_hint(
                 format!("cassay cannot create the folder {folder}{because}"),
                 other,
@@ -150,13 +153,16 @@ impl Trouble {
             "write" => Trouble::with_hint(
                 format!("cassay cannot write the program into {folder}{because}"),
                 format!(
-                    "see `{}`, and free some space there, or {other}",
+                    "see `{}`, and free some space on that disk, or {other}",
                     there(&format!("df -h {folder}"))
                 ),
             ),
             "whole" => Trouble::with_hint(
                 format!("the copy of the program in {folder} differs from the original"),
-                format!("check its disk and memory: `{}`", there("dmesg")),
+                format!(
+                    "check the disk and the memory of the machine: `{}`",
+                    there("dmesg")
+                ),
             ),
             _ => Trouble::Told {
                 cause: format!("the answer has an unexpected form: {obstacle:?}"),
@@ -227,7 +233,7 @@ fn forget(lines: &[String]) -> String {
     match (name, file) {
         (Some(name), Some(file)) => format!("`ssh-keygen -f {file} -R '{name}'`"),
         (Some(name), None) => format!("`ssh-keygen -R '{name}'`"),
-        _ => "`ssh-keygen -R` with its name".to_owned(),
+        _ => "`ssh-keygen -R` with the name of the machine".to_owned(),
     }
 }
 
@@ -264,9 +270,11 @@ impl End {
         let line = self.last_lines().iter().rfind(is_one)?;
         Some(Refusal {
             destination: wanted.name().to_owned(),
-            cause: format!("its sshd closed the connection before the login ({line})"),
+            cause: format!(
+                "the sshd of the machine closed the connection before the login ({line})"
+            ),
             hint: Some(
-                "it may be starting, have too many connections (MaxStartups), refuse this \
+                "the sshd may be starting, have too many connections (MaxStartups), refuse this \
                  machine's address, or have a banner of more than 256 KiB: see its log"
                     .to_owned(),
             ),
@@ -279,8 +287,8 @@ impl End {
         let line = self.lines.last().map_or("ssh reported no reason", String::as_str);
         let (cause, hint) = match (self.stage, self.code()?) {
             (Stage::Program, 126) => (
-                format!("cassay cannot start the program there ({line})"),
-                "its folder may be on a volume with noexec: name another folder for the program \
+                format!("cassay cannot start the program on that machine ({line})"),
+                "the folder of the program may be on a volume with noexec: name another folder \
                  (`folder`)",
             ),
             (Stage::Program, 127) => (
@@ -330,14 +338,17 @@ impl End {
                 Some(format!("`ssh -v {ssh}` shows more")),
             ),
             Stage::Login => (
-                format!("its login shell ended with {ended} and ran no command of cassay{said}"),
+                format!("the login shell ended with {ended} and ran no command of cassay{said}"),
                 Some(format!(
-                    "`ssh {ssh} true` must work: its user needs a shell, and no forced command"
+                    "`ssh {ssh} true` must succeed: the user needs a shell, and no forced command"
                 )),
             ),
             Stage::Script => (format!("{}, with {ended}{said}", self.words), None),
             Stage::Program => (
-                format!("the program ended immediately there, with {ended}{said}"),
+                format!(
+                    "the program ended immediately after its start on that machine, with \
+                     {ended}{said}"
+                ),
                 None,
             ),
         }

@@ -83,7 +83,7 @@ impl FarSide {
             let is_ready = wait(&self.writer, PollFlags::OUT, Deadline::after(STALL_LIMIT))?;
             ensure!(
                 is_ready,
-                "it accepts no data for {} s",
+                "the machine accepted no data for {} s",
                 STALL_LIMIT.as_secs()
             );
             match self.writer.write_all(&piece[..count]) {

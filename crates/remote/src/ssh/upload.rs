@@ -129,7 +129,8 @@ fn other_program(machine: &str) -> Result<PathBuf> {
     }
     let named: Vec<String> = places.iter().map(|file| file.display().to_string()).collect();
     let missing = format!(
-        "its processor is {machine}, but this program is for {ours}, and {} does not exist",
+        "the processor of the machine is {machine}, but this program is for {ours}, and {} does \
+         not exist",
         named.join(" or ")
     );
     let Some(to) = named.last().filter(|_| ["x86_64", "aarch64"].contains(&machine)) else {
@@ -181,7 +182,10 @@ mod tests {
     #[test]
     fn a_program_for_another_processor_is_named_with_its_place() {
         let error = format!("{:#}", Program::for_machine("riscv64").unwrap_err());
-        assert!(error.contains("its processor is riscv64"), "{error}");
+        assert!(
+            error.contains("the processor of the machine is riscv64"),
+            "{error}"
+        );
         assert!(error.contains("/cassay-riscv64"), "{error}");
         assert!(
             error.contains("releases are for x86_64 and aarch64"),

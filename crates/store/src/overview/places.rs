@@ -93,7 +93,7 @@ pub(super) fn pack(bins: &Bins) -> String {
 
 /// Unpacks the bins of a series.
 pub(super) fn unpack(packed: &str) -> Result<Vec<OverviewBin>> {
-    let bytes = BASE64.decode(packed).context("they are not base64")?;
+    let bytes = BASE64.decode(packed).context("the positions are not base64")?;
     let (places, rest) = bytes.as_chunks::<{ FLOATS * FLOAT_BYTES }>();
     if !rest.is_empty() {
         bail!("{} bytes are not a whole number of positions", bytes.len());

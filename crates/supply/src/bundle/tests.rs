@@ -99,7 +99,7 @@ fn a_file_that_is_no_bundle_is_refused() {
         (tar_of(&[(FILE, LIST, "no json")]), "read its list"),
         (
             tar_of(&[(FILE, LIST, "{\"format\": 2}")]),
-            "its format is 2, but this program reads 1",
+            "the format of the bundle is 2, but this program reads 1",
         ),
         (tar_of(&[(FILE, LIST, "{\"format\": 1}")]), "read its list"),
         (
@@ -139,11 +139,11 @@ fn a_file_that_differs_from_the_lock_is_refused_by_name() {
         ),
         (
             (FILE, "c.jar", AGENT),
-            "the bundle contains c.jar, which its list lacks",
+            "the bundle contains c.jar, which is not in its list",
         ),
         (
             (FILE, "a.jar", SERVER),
-            "the bundle contains a.jar, which its list lacks, or contains it twice",
+            "the bundle contains a.jar, which is not in its list, or contains this file twice",
         ),
         (
             (FILE, "../b.jar", AGENT),
@@ -182,14 +182,14 @@ fn a_list_that_differs_from_the_lock_is_refused_before_any_read() {
         "{text}"
     );
     let text = with(&|files| drop(files.pop()));
-    assert!(text.contains("the bundle lacks b.jar"), "{text}");
+    assert!(text.contains("the bundle does not contain b.jar"), "{text}");
     let text = with(&|files| files.push(pinned("c.jar", "")));
     assert!(
         text.contains("the bundle contains \"c.jar\", which supply.lock does not list"),
         "{text}"
     );
     let text = with(&|files| files.push(pinned("a:b.jar", "")));
-    assert!(text.contains("which is not a jar name"), "{text}");
+    assert!(text.contains("which is not the name of a jar"), "{text}");
     let text = with(&|files| files[0].bytes = FILE_BYTES_MAX + 1);
     assert!(text.contains("limit"), "{text}");
 }
@@ -224,7 +224,7 @@ fn a_version_that_is_not_pinned_needs_the_digest_of_the_bundle() {
     let wrong = "0".repeat(64);
     let text = format!("{:#}", import(Some(&wrong)).unwrap_err());
     assert!(
-        text.contains("this is another bundle, or someone changed it"),
+        text.contains("this is another bundle, or it was changed"),
         "{text}"
     );
     let (_, digest, _) = {

@@ -219,7 +219,8 @@ kinds! {
         "drops packets from some hosts to others, in one direction only; clients reach all",
         [Hosts, PacketFilter];
     NetClientCut = "net-client-cut", Host,
-        "drops packets between clients and the nodes of a host; other hosts reach them",
+        "drops packets between clients and the nodes of a host; other hosts still reach these \
+         nodes",
         [Hosts, PacketFilter];
     NetDown = "net-down", Host,
         "cuts the host off from all other hosts, like a pulled cable",

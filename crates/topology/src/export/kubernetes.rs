@@ -33,7 +33,8 @@ pub fn write_kubelet(source: &Source) -> Result<String, ExportError> {
     let reserved = housekeeping(source.plan);
     if reserved.is_empty() {
         return Err(ExportError::new(
-            "every CPU belongs to an instance, but a kubelet with static CPUs needs one itself",
+            "every CPU belongs to an instance, but a kubelet with static CPUs needs at least one \
+             CPU for itself",
             "plan with housekeeping, or with fewer vCPUs",
         ));
     }
@@ -201,7 +202,7 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
     if !cpus.as_ref().is_none_or(is_guaranteed) {
         return Err(wrong(
             "YAML",
-            "the pod is not Guaranteed, or of another size than its plan",
+            "the pod is not Guaranteed, or its size differs from that of the plan",
         ));
     }
     Ok(Placement {

@@ -315,7 +315,7 @@ fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
         let slot = vcpu.and_then(|vcpu| cpus.get_mut(vcpu)).ok_or_else(|| {
             wrong(
                 "libvirt XML",
-                "a <vcpupin> names a vCPU that the domain lacks",
+                "a <vcpupin> names a vCPU that the domain does not have",
             )
         })?;
         *slot = Some(set(pin.attribute("cpuset").unwrap_or_default())?);

@@ -55,7 +55,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
     if cpus.is_empty() || cells::memory_nodes(instance).is_empty() {
         return Err(ExportError::new(
             format!("instance {} has no CPUs or no memory node", instance.index),
-            "plan on a machine whose description contains both",
+            "plan on a machine whose description contains CPUs and memory nodes",
         ));
     }
     let arguments = arguments(instance).join(" ");

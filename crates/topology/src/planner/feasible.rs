@@ -32,7 +32,7 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     if wish.instances > INSTANCES_MAX {
         return refuse(
             format!(
-                "{} instances; the maximum is {INSTANCES_MAX}",
+                "the request has {} instances; the maximum is {INSTANCES_MAX}",
                 wish.instances
             ),
             "request fewer instances",
@@ -40,14 +40,17 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     }
     if !(1.0..=64.0).contains(&wish.overcommit) {
         return refuse(
-            format!("an overcommit of {}", wish.overcommit),
+            format!("an overcommit of {} is not possible", wish.overcommit),
             "overcommit is the number of vCPUs that may share a CPU: from 1, which means no \
              sharing, to 64",
         );
     }
     if wish.collector == Collector::Cms && wish.jdk >= 14 {
         return refuse(
-            format!("CMS on JDK {}: JDK 14 removed it", wish.jdk),
+            format!(
+                "CMS is not available on JDK {}: JDK 14 removed this collector",
+                wish.jdk
+            ),
             "use g1, or a JDK before 14",
         );
     }

@@ -27,7 +27,8 @@ pub(crate) static LINE: Line = Line {
     gone: &[
         (
             "native_transport_port_ssl",
-            "write client_encryption_options with optional: true: one port has both",
+            "write client_encryption_options with optional: true, so that one port accepts clients \
+             with and without TLS",
         ),
         ("reject_out_of_token_range_requests", METADATA),
         ("log_out_of_token_range_requests", METADATA),

@@ -61,7 +61,8 @@ impl<'a> File<'a, '_> {
             text: self.text,
         });
         for second in named.iter().filter(|named| named.options.adds_rows).skip(1) {
-            let message = "a second statement with `rows: new`; only one may add rows";
+            let message = "this is the second statement with `rows: new`, but only one statement \
+                           may add rows";
             self.say(&second.place, message);
         }
         let load = self.load(&named);
@@ -130,7 +131,8 @@ impl<'a> File<'a, '_> {
         let rows = self.spec.rows;
         if rows == 0 || rows > ROWS_MAX {
             let place = self.study_place("rows", &rows.to_string());
-            let message = format!("{rows} rows; the number must be from 1 to {ROWS_MAX}");
+            let message =
+                format!("the workload has {rows} rows; the number must be from 1 to {ROWS_MAX}");
             self.say(&place, message);
         }
         rows.clamp(1, ROWS_MAX)

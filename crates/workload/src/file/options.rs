@@ -105,21 +105,22 @@ impl<'a> File<'a, '_> {
         };
         let counters = named.parts.iter().filter(|part| is_counter(part)).count();
         let wrong = if reads && is_batch {
-            "a batch cannot read"
+            "a batch cannot contain a SELECT: use separate statements"
         } else if is_batch && counters > 0 && counters < named.parts.len() {
-            "counters and other values cannot be in one batch"
+            "counters and other values cannot be in one batch: use separate batches"
         } else if is_batch && counters > 0 && kind == BatchKind::Logged {
             "counters cannot be in a logged batch: write `batch: {kind: counter}`"
         } else if is_batch && counters == 0 && kind == BatchKind::Counter {
-            "a counter batch contains only counters"
+            "a counter batch may contain only counters: omit `kind: counter`, or the other values"
         } else if reads && options.adds_rows {
-            "a read adds no rows"
+            "`rows: new` is not possible for a read, which adds no rows"
         } else if !reads && (options.page_size.is_some() || options.pages_max.is_some()) {
-            "only a SELECT has pages"
+            "only a SELECT has pages: remove page_size and pages_max"
         } else if options.pages_max.is_some() && options.page_size.is_none() {
             "pages_max needs a page_size"
         } else if options.adds_rows && options.size.is_some() {
-            "an operation that adds rows adds one row: omit the size of the batch, or `rows: new`"
+            "an operation with `rows: new` adds exactly one row, so its batch cannot have a size: \
+             omit the size, or `rows: new`"
         } else {
             return;
         };

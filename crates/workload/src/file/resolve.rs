@@ -233,7 +233,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
     }
     let reached = last.map_or("any number".to_owned(), |last| last.to_string());
     let message = format!("`{}` reaches {reached}; {typ} ends at {max}", expr.text);
-    Err(Wrong::new(expr.at, message).hint("limit it: row(modulo=1000), uniform(0..100)"))
+    Err(Wrong::new(expr.at, message).hint("limit the values: row(modulo=1000), uniform(0..100)"))
 }
 
 /// Reads `row(from=0, divide=1, modulo=n)`. Also returns its largest value.
@@ -332,7 +332,7 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
 fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let Some(csv) = numbers.csv else {
         let message = "column reads its values from a CSV file, but the workload file names none";
-        let hint = "set it above: `csv: keys.csv`; a collection has no columns";
+        let hint = "set the file at the top: `csv: keys.csv`; a collection has no columns";
         return Err(Wrong::new(expr.at, message).hint(hint));
     };
     let [Argument { name: None, value }] = expr.arguments() else {

@@ -236,7 +236,10 @@ impl<'a> File<'a, '_> {
                     });
                 }
                 _ => {
-                    self.say(&entry.place, "a value has either `is` or `words`");
+                    self.say(
+                        &entry.place,
+                        "a value has either `is` or `words`: remove one of the two",
+                    );
                     return None;
                 }
             }

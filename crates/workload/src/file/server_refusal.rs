@@ -100,7 +100,7 @@ impl CompiledFile {
                 cql.to_owned()
             } else {
                 // A compiled statement has already been parsed, so it can be parsed again.
-                schema::moved(cql, own, keyspace).expect("a statement that was read before")
+                schema::moved(cql, own, keyspace).expect("find the statement of the file")
             }
         };
         let statements = &self.program.statements()[..self.places.statements.len()];

@@ -459,7 +459,7 @@ impl Binder<'_> {
             Marker::Column(name) => name,
             Marker::Unknown => {
                 let message = "the text does not determine the type of this marker".to_owned();
-                let hint = "set it at the value: {is: …, type: int}".to_owned();
+                let hint = "set the type at the value: {is: …, type: int}".to_owned();
                 self.wrong(at, message, Some(hint));
                 return None;
             }

@@ -472,7 +472,7 @@ fn counters_are_in_batches_of_their_own() {
         (
             format!("{writes}, {writes}"),
             "batch: {kind: counter}",
-            "contains only counters",
+            "may contain only counters",
         ),
         (
             format!("{counts}, {counts}"),
@@ -497,8 +497,16 @@ fn options_that_do_not_fit_their_statement_are_refused() {
     let read = "SELECT v FROM t WHERE a = :a";
     let write = "INSERT INTO t (a, b, v) VALUES (:a, :b, :v)";
     for (cql, stated, expected) in [
-        (read, "batch: {size: 3}", "a batch cannot read"),
-        (read, "rows: new", "a read adds no rows"),
+        (
+            read,
+            "batch: {size: 3}",
+            "a batch cannot contain a SELECT: use separate statements",
+        ),
+        (
+            read,
+            "rows: new",
+            "`rows: new` is not possible for a read, which adds no rows",
+        ),
         (read, "pages_max: 3", "pages_max needs a page_size"),
         (
             read,
@@ -516,7 +524,11 @@ fn options_that_do_not_fit_their_statement_are_refused() {
             "timestamp: client",
             "10:5: `timestamp` is not a key of a statement",
         ),
-        (write, "page_size: 5", "only a SELECT has pages"),
+        (
+            write,
+            "page_size: 5",
+            "only a SELECT has pages: remove page_size and pages_max",
+        ),
         (write, "batch: {kind: loged}", "did you mean `logged`?"),
         (
             write,
@@ -539,7 +551,7 @@ fn a_read_that_cannot_be_checked_is_refused_with_the_reason() {
     let with =
         |statement: &str| mistakes("statements:\n", &format!("statements:\n  s: {statement}\n"));
     for (found, expected) in [
-        (mistakes("SELECT a, b, v", "SELECT *"), "by their names"),
+        (mistakes("SELECT a, b, v", "SELECT *"), "name its columns"),
         (
             mistakes("a = :a AND b = :b", "a = :a"),
             "requires b = :value",
@@ -550,7 +562,7 @@ fn a_read_that_cannot_be_checked_is_refused_with_the_reason() {
         ),
         (
             mistakes("v: text(20)", "v: {is: text(20), per: operation}"),
-            "which is per operation",
+            "which has `per: operation`, so reads cannot expect it: write `per: row`",
         ),
         (
             with("DELETE FROM t WHERE a = :a"),

@@ -28,7 +28,8 @@ impl<'a> File<'a, '_> {
                 Some(MadeFrom::Group(Arc::new(self.groups(sizes)?), by))
             }
             (Some((node, _)), _) => {
-                let message = "a value has one of `divide` with `modulo`, `groups` and `within`";
+                let message = "a value has only one of `divide` with `modulo`, `groups` and \
+                               `within`";
                 self.say(&node.place, message);
                 None
             }
@@ -45,7 +46,8 @@ impl<'a> File<'a, '_> {
         let made = sizes.and_then(|sizes| Groups::new(&sizes));
         if made.is_none() {
             let message = "the sizes of groups must be a list of whole numbers from 1";
-            let hint = "groups: [1, 1, 3, 20] are four groups, of 25 rows together".to_owned();
+            let hint = "for example, groups: [1, 1, 3, 20] are four groups with 25 rows in total"
+                .to_owned();
             self.out.add(&node.place, message, Some(hint));
         }
         made

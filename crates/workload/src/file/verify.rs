@@ -28,7 +28,7 @@ impl<'a> File<'a, '_> {
             if !reads && self.out.is_empty() {
                 let place = Place::default();
                 let hint = "add a SELECT, and name it under `verify`, so that cassay checks rows";
-                let message = "the workload does not read, so no read checks its writes";
+                let message = "the workload contains no read that could check its writes";
                 self.out.add(&place, message, Some(hint.to_owned()));
             }
             return None;
@@ -55,7 +55,7 @@ impl<'a> File<'a, '_> {
             Ok(cells) => Some((index, cells)),
             Err(message) => {
                 let message = format!("cassay cannot check {}: {message}", named[index].name);
-                let hint = "change that, or omit `verify`, which disables the check";
+                let hint = "change the statement, or omit `verify`, which disables the check";
                 self.out.add(&node.place, message, Some(hint.to_owned()));
                 None
             }
@@ -63,9 +63,9 @@ impl<'a> File<'a, '_> {
     }
 }
 
-const SAME_KEY: &str = "two rows may have the same primary key: make one of its columns `row`, \
-     `hash`, `uuid` or a text of 16 characters, or two of its columns row(divide=n) and \
-     row(modulo=n)";
+const SAME_KEY: &str = "two rows may have the same primary key: make one column of the key `row`, \
+                        `hash`, `uuid` or a text of 16 characters, or make two columns \
+                        row(divide=n) and row(modulo=n)";
 
 /// Returns the values that the load stage writes to the columns of the read.
 fn expected(
@@ -88,7 +88,8 @@ fn expected(
         let asked = written(read, name);
         let Some((bind, bound)) = asked.filter(|(bind, _)| bind.is_equal) else {
             return Err(format!(
-                "its WHERE requires {name} = :value, for the whole primary key"
+                "its WHERE must contain {name} = :value, and likewise every other column of the \
+                 primary key"
             ));
         };
         let same = loads.iter().filter_map(|load| written(load, name));
@@ -104,7 +105,7 @@ fn expected(
         return Err(SAME_KEY.to_owned());
     }
     let Some(selected) = &read.selected else {
-        return Err("it must select columns by their names".to_owned());
+        return Err("the SELECT must name its columns instead of *".to_owned());
     };
     let cells = selected.iter().map(|name| {
         let column = table.column(name).map(|column| &table.columns[column]);
@@ -115,19 +116,23 @@ fn expected(
         match column.map(|column| &column.typ) {
             None => return Err(format!("the table has no column {name}")),
             Some(CqlType::Set(_) | CqlType::Map(..)) => {
-                return Err(format!("the server sorts the elements of {name}"));
+                return Err(format!("the server changes the order of {name}"));
             }
-            Some(CqlType::Counter) => return Err(format!("{name} counts all operations")),
+            Some(CqlType::Counter) => return Err(format!("{name} is a counter of all operations")),
             Some(_) => {}
         }
         match value {
             Some((bind, bound)) if bound.generate.may_be_missing() => Err(format!(
-                "{name} is {}, which some rows do not have",
+                "the value of {name} is {}, which is missing in some rows",
                 bind.value
             )),
             Some((_, bound)) if bound.per == Per::Row => Ok((bound.generate.clone(), bound.seed)),
-            Some((bind, _)) => Err(format!("{name} is {}, which is per operation", bind.value)),
-            None => Err(format!("the load stage does not bind {name}")),
+            Some((bind, _)) => Err(format!(
+                "the value of {name} is {}, which has `per: operation`, so reads cannot expect it: \
+                 write `per: row`",
+                bind.value
+            )),
+            None => Err(format!("the load stage does not write the column {name}")),
         }
     });
     cells.collect()
@@ -202,7 +207,7 @@ fn undisturbed(
 ) -> Result<(), String> {
     let selected = read.selected.as_deref().unwrap_or_default();
     if table.expires {
-        return Err("rows of its table expire by default_time_to_live".to_owned());
+        return Err("rows of the table expire by default_time_to_live".to_owned());
     }
     for (index, other) in named.iter().enumerate() {
         let is_main = weights.is_none_or(|weights| weights[index] > 0.0);
@@ -214,7 +219,9 @@ fn undisturbed(
                 Verb::Select => continue,
                 Verb::Delete => "deletes from the table",
                 _ if part.expires => "writes with a TTL",
-                _ if other.options.same_partition => "writes rows of other keys: partition: same",
+                _ if other.options.same_partition => {
+                    "writes rows of other keys, because it has `partition: same`"
+                }
                 _ => "",
             };
             if !why.is_empty() {

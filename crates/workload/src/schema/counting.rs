@@ -55,13 +55,13 @@ impl Statement {
         };
         let numbers = || 0..tokens.len();
         let why = if self.table().is_none() {
-            "is not one read or write"
+            "is not a single read or write"
         } else if !is_word(0, "select") {
             return None;
         } else if numbers().any(|number| is_word(number, "in")) {
-            "has IN, for which the server counts each partition"
+            "contains IN, for which the server counts each partition"
         } else if numbers().any(is_call) || numbers().any(|number| is_word(number, "group")) {
-            "has an aggregate, whose pages the server counts"
+            "contains an aggregate, for which the server counts each page"
         } else {
             return None;
         };

@@ -51,13 +51,13 @@ fn all_mistakes_are_reported_together() {
                 key_size, compressible, distribution (did you mean columns?)
             keyspace: keyspace "no spaces" is not a valid name; it may have 1 to 48 letters,
                 digits and underscores
-            replication: replication factor 0; it must be at least 1
+            replication: the replication factor is 0; it must be at least 1
             mix.wrte: standard1 has no kind of operation "wrte"; it has write, read (did you
                 mean write?)
             mix.read: the weight of read is -1; it must be 0 or more
             mix.write: write has two weights
-            rows: 0 rows; the number must be from 1 to 4611686018427387904 (set the number of
-                rows to load)
+            rows: the study loads 0 rows; the number must be from 1 to 4611686018427387904
+                (set the number of rows to load)
             params.columns: columns is -1; it must be a whole number from 1 to 1000
             params.column_size: column_size is "big"; it must be a whole number from 1 to
                 1000000
@@ -151,7 +151,7 @@ fn kv_states_its_limits() {
         params.compressible: compressible is "half"; it must be a number from 0 to 1
         params.key_type: key_type is "uuid"; it must be text or bigint
         params.distribution: distribution reaches row 1000; the rows are 0 to 999
-        params.distribution: "zipf(-1)": theta is -1, it must be at least 0
+        params.distribution: "zipf(-1)": theta is -1; it must be at least 0
         params.distribution: "nan" is not a number; write fixed(n), sequence, uniform,
             gaussian, exponential, zipf(theta) or latest(theta), with an optional range
             first: uniform(100..2000)
@@ -181,8 +181,9 @@ fn a_data_centre_has_one_factor_and_some_data_centre_a_copy() {
     check(
         &spec,
         expect![[r#"
-        replication: no data centre has a copy; at least one data centre needs a factor
-        replication.dc1: data centre dc1 has two factors
+        replication: no data centre has a replica; at least one data centre needs a
+            replication factor
+        replication.dc1: data centre dc1 has two replication factors
     "#]],
     );
 }

@@ -119,7 +119,7 @@ pub fn over_an_hour(number: u64) -> Statement {
 /// V6: states that the latencies have few different values.
 pub fn different_latencies(number: usize) -> Statement {
     Statement::with(
-        format!("only {number} different latencies"),
+        format!("the trial has only {number} different latencies"),
         Measurement::counting(Quantity::DifferentLatencies, number as u64),
     )
 }
@@ -194,7 +194,7 @@ pub fn window_length(seconds: f64, least: f64) -> Statement {
 /// V12: states the number of successes, and the number that p99 requires.
 pub fn successes(number: u64, least: f64) -> Statement {
     let words = format!(
-        "{} values (p99 needs {})",
+        "the trial has {} latencies (p99 needs at least {})",
         count(number),
         count(least as u64)
     );

@@ -55,8 +55,8 @@ pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> 
             "its ceiling of {lowest:.0} op/s, the lowest of {count} (highest: {highest:.0})"
         ),
         (count, false) => format!(
-            "its ceiling of {lowest:.0} op/s, the lowest of {count}, which differ by a factor of \
-             {spread:.1} (highest: {highest:.0}; limit {:.1})",
+            "its ceiling of {lowest:.0} op/s, the lowest of {count} ceilings, which differ by a \
+             factor of {spread:.1} (highest: {highest:.0}; limit {:.1})",
             limits.ceiling_spread
         ),
     };

@@ -15,7 +15,7 @@ fn a_wrong_java_is_passed_over_for_another_and_that_is_said() {
     let home = lab.path().join("jdk-11");
     for (home, found) in [
         (home.as_path(), "is Java 11.0.21"),
-        (Path::new("/nowhere"), "it contains no bin/java"),
+        (Path::new("/nowhere"), "the folder contains no bin/java"),
     ] {
         let output = lab.command(&["supply", "list"]).env("JAVA_HOME", home).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);

@@ -164,7 +164,7 @@ faults:
         let (from, to) = (before.pinned, after.pinned);
         let compared = match before.name {
             // 4.0 has no table with the settings that are compared.
-            "4.0" => "but no other node shows that",
+            "4.0" => "but no other node reports the repair",
             _ => "node2 and node3 compared",
         };
         let said = [

@@ -128,7 +128,7 @@ fn a_pod_that_cannot_run_is_told_of() {
     let field = Field::new();
     let said = |set: &str| -> Said { field.lab.cassay(&texts(&field.run(1, &["--set", set]))) };
     let image = said("client.kubernetes.image=nobody.invalid/nothing:1");
-    assert!(image.stderr.contains("does not run"), "{}", image.stderr);
+    assert!(image.stderr.contains("is not running"), "{}", image.stderr);
     assert!(
         image.stderr.contains("nobody.invalid/nothing:1"),
         "{}",

@@ -169,7 +169,7 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
     let makes = "--allow=create=keyspace1";
     let run = theirs.cassay(&["run", "study.yaml", "--trust", makes]).ended_with(2);
     run.says(&[
-        "node-restart: cassay did not start the cluster, and does not stop and start it",
+        "node-restart: cassay did not start the cluster, and does not stop or start it",
         "add --allow restart",
         "node-pause: cassay did not start the cluster, and sends no signals to it",
         "add --allow signal",
@@ -486,7 +486,7 @@ fn a_process_of_another_user_is_refused_before_any_change() {
     let allow = "--allow=create=keyspace1,restart";
     theirs.cassay(&["run", "study.yaml", "--trust", allow]).ended_with(2).says(&[
         "node-stop is not available: 127.0.0.1: db1: ",
-        "it belongs to another user",
+        "the process belongs to another user",
     ]);
     assert!(theirs.serves() && theirs.starts() == 1);
     assert!(!theirs.machines.lab.path().join("results").exists());

@@ -72,9 +72,12 @@ impl Layout {
                 "on cores that no node uses; this machine does not report which cores share an L3"
             }
             _ if beside[1].is_empty() => {
-                "which are threads of cores that nodes run on: no core is free"
+                "which are hardware threads of cores that nodes also use: no core is free"
             }
-            _ => "some of which are threads of cores that nodes run on: too few cores are free",
+            _ => {
+                "some of which are hardware threads of cores that nodes also use: too few cores \
+                 are free"
+            }
         };
         self.of_client = Some(match best {
             Some(_) => format!("the client runs on {list}, {where_it_is}"),

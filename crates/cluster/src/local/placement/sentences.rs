@@ -40,7 +40,7 @@ pub(super) fn plan_sentences(
     let split = names(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1));
     if !split.is_empty() {
         said.push(format!(
-            "no NUMA node had space for a part of {}, so that part is on several",
+            "no NUMA node had space for a part of {}, so that part is on several NUMA nodes",
             split.join(", ")
         ));
     }
@@ -50,7 +50,7 @@ pub(super) fn plan_sentences(
     });
     if !away.is_empty() {
         said.push(format!(
-            "memory of {} is on NUMA nodes without CPUs for it",
+            "memory of {} is on NUMA nodes on which the same node has no CPUs",
             away.join(", ")
         ));
     }

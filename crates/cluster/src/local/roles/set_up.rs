@@ -92,7 +92,7 @@ fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) 
 /// Checks that the default role cannot log in.
 fn refuses_default(node: &LocalNode) -> Result<()> {
     let refusal = match open(node, &default_access()) {
-        Ok(_) => bail!("it accepts the role {DEFAULT}"),
+        Ok(_) => bail!("the node still accepts a login of the role {DEFAULT}"),
         Err(error) => error,
     };
     let code = refusal.downcast_ref().map(|error: &ServerError| error.code);
@@ -113,7 +113,7 @@ fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "another user created the role {} in {} during its start",
+        "another user created the role {} in {} while cassay started the node",
         strangers.join(", "),
         node.layout.name
     )

@@ -195,7 +195,7 @@ fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
     let refused = |text: &str, yaml| change(text, of, &map(yaml)).unwrap_err().to_string();
     let text = written(&one);
     assert!(refused(&text, json!({"listen_address": "::1"})).contains("a separate address"));
-    assert!(refused(&text, json!({"num_tokens": 4})).contains("has its tokens"));
+    assert!(refused(&text, json!({"num_tokens": 4})).contains("already has tokens"));
     let foreign = "seed_provider:\n  - class_name: x\n";
     assert!(refused(foreign, json!({"concurrent_reads": 8})).contains("that cassay wrote"));
 }
@@ -237,9 +237,10 @@ fn tokens_that_make_no_ring_are_refused() {
     };
     let refused = |tokens| check_tokens(&spec(tokens)).unwrap_err().to_string();
     assert!(
-        refused(vec![vec![1]]).contains("tokens for 1 node, but should contain tokens for 2 nodes")
+        refused(vec![vec![1]])
+            .contains("tokens for 1 node, but the cluster needs tokens for 2 nodes")
     );
-    assert!(refused(vec![vec![1], Vec::new()]).contains("node2 would have no token"));
+    assert!(refused(vec![vec![1], Vec::new()]).contains("no token for node2"));
     assert!(refused(vec![vec![1, 3], vec![2, 3]]).contains("the token 3 of node2"));
     assert!(refused(vec![vec![1], vec![i64::MIN]]).contains("reserved minimum"));
     let own = spec(vec![vec![1, 3], vec![2]]);

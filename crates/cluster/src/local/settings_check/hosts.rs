@@ -86,7 +86,7 @@ fn volume(wanted: u64, found: Option<u64>) -> Effect {
     // The image of a volume consists of whole sectors.
     let holds = |found: u64| found == wanted / 512 * 512;
     let judged = found.map(|found| (Limit::Bytes(found).to_string(), holds(found)));
-    Effect::from_comparison(judged, "the node's folder is on no block device")
+    Effect::from_comparison(judged, "the folder of the node is not on a block device")
 }
 
 /// Verifies the JVM's view of the host's limits. For a node with a separate cgroup, the CPUs are

@@ -75,12 +75,15 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
         Memory::Anywhere => {
             let wanted = format!("nodes {}", placement.reaches);
             let judged = reached(&found.memory_nodes, &placement.reaches);
-            let effect = Effect::from_comparison(judged, "the kernel does not report this");
+            let effect = Effect::from_comparison(
+                judged,
+                "the kernel does not report the NUMA nodes of threads",
+            );
             proofs.push(proof("topology memory", wanted, effect, STATUS));
         }
         Memory::Bound(nodes) => {
-            let why = "neither its control group nor a policy contains this: this kernel has no \
-                 numa_maps";
+            let why = "the control group of the node does not set the NUMA nodes, and this kernel \
+                       has no numa_maps to show a policy";
             let effect = Effect::from_comparison(bound(found, nodes), why);
             proofs.push(proof(
                 "topology memory",
@@ -97,7 +100,10 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
             // Memory ranges that are mapped from files keep the policy of the file.
             let shown = format!("{wanted} for {} of {} MiB", bytes >> 20, all >> 20);
             let judged = told.then_some((shown, bytes * 2 > all));
-            let effect = Effect::from_comparison(judged, "this kernel has no numa_maps");
+            let effect = Effect::from_comparison(
+                judged,
+                "this kernel has no numa_maps to show the memory policy",
+            );
             proofs.push(proof("topology memory", wanted, effect, MAPS));
         }
     }
@@ -143,7 +149,11 @@ fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     let all: u64 = found.resident_bytes.values().sum();
     if beyond > 0 {
         // The pages of shared files remain on the NUMA node of the process that read them first.
-        shown = format!("{shown}; {} of {} MiB elsewhere", beyond >> 20, all >> 20);
+        shown = format!(
+            "{shown}; {} of {} MiB are on other NUMA nodes",
+            beyond >> 20,
+            all >> 20
+        );
     }
     Some((shown, (by_group || by_policy) && beyond * 5 <= all))
 }
@@ -239,7 +249,10 @@ mod tests {
             brief(&placement_proofs(&wanted, found, "node1")).pop().unwrap()
         };
         assert!(last(&found("1", "default", 0)).ends_with("yes"));
-        assert!(last(&found("0-1", "bind:1", 30)).ends_with("30 of 930 MiB elsewhere yes"));
+        assert!(
+            last(&found("0-1", "bind:1", 30))
+                .ends_with("30 of 930 MiB are on other NUMA nodes yes")
+        );
         assert!(last(&found("0-1", "default", 0)).ends_with("no"));
         assert!(last(&found("1", "default", 400)).ends_with("no"));
         let untold = |nodes: &str| EffectiveAffinity {

@@ -39,7 +39,7 @@ pub(super) fn proof(node: &LocalNode, all: &[LocalNode]) -> Option<Proof> {
 
 fn effect(node: &LocalNode, all: &[LocalNode]) -> Effect {
     let Some(jolokia) = &node.jolokia else {
-        return Effect::NotShown("its JVM has no agent".to_owned());
+        return Effect::NotShown("the JVM of the node has no Jolokia agent".to_owned());
     };
     let service = "org.apache.cassandra.db:type=StorageService";
     let attributes = [(service, "UnreachableNodes"), (service, "LiveNodes")];
@@ -49,7 +49,9 @@ fn effect(node: &LocalNode, all: &[LocalNode]) -> Effect {
     };
     let list = |at: usize| answers.get(at).cloned().flatten();
     let (Some(Value::Array(down)), Some(Value::Array(live))) = (list(0), list(1)) else {
-        return Effect::NotShown("its JVM does not report them".to_owned());
+        return Effect::NotShown(
+            "the JVM of the node does not report live and unreachable nodes".to_owned(),
+        );
     };
     compare(&down, &live, all)
 }

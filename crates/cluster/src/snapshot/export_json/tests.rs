@@ -156,7 +156,7 @@ fn an_export_whose_parts_disagree_is_refused() {
             json!(2),
             "has format 2, but this cassay supports 1",
         ),
-        ("/nodes", json!([]), "a part of an unknown node"),
+        ("/nodes", json!([]), "the export contains no node"),
         ("/nodes/0/tokens", json!([]), "the part has no tokens"),
         ("/nodes/0/tokens", json!([3]), "two nodes have the token"),
         ("/nodes/0/fingerprint", json!("00"), "records \"00\""),
@@ -169,12 +169,12 @@ fn an_export_whose_parts_disagree_is_refused() {
         (
             "/nodes/0/manifest/tables",
             json!([]),
-            "the part has no table",
+            "the part contains no table",
         ),
         (
             "/nodes/0/manifest/schema",
             json!([]),
-            "other tables than the first",
+            "differ from those of the first",
         ),
         (&format!("{TABLE}/name"), json!("u"), ""),
         (&sstable("prefix"), json!(""), "not a file of the SSTable"),
@@ -188,7 +188,7 @@ fn an_export_whose_parts_disagree_is_refused() {
         (
             &sstable("files/2/bytes"),
             json!(-1),
-            "this is not an export",
+            "this is not an export of a snapshot, or the file is damaged",
         ),
     ]);
     assert!(format!("{:#}", Export::parse(b"[1, 2").unwrap_err()).contains("not an export"));

@@ -113,7 +113,7 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
         let line = row.position().map_or(0, csv::Position::line);
         if let Some((line, cells)) = half {
             bail!(
-                "line {line} has {cells} cells, the first line {}",
+                "line {line} has {cells} cells, but the first line has {}",
                 names.len()
             );
         }
@@ -179,7 +179,7 @@ fn utc_ahead(first: &str) -> Result<i64> {
     let rest = first.strip_prefix("(PDH-CSV 4.0)").with_context(|| {
         let shown: String = first.chars().take(40).collect();
         format!(
-            "is not the output of `esxtop -b`: its first line begins with {shown:?} instead of \
+            "is not the output of `esxtop -b`: the first line begins with {shown:?} instead of \
              \"(PDH-CSV 4.0)\""
         )
     })?;
@@ -207,7 +207,9 @@ fn time(text: &str, form: TimeForm) -> Result<u64> {
              file, import the file that the tool wrote"
         )
     })?;
-    let at = TimeZone::UTC.to_timestamp(local).context("the time is out of range")?;
+    let at = TimeZone::UTC
+        .to_timestamp(local)
+        .context("the time is outside the supported range")?;
     let ns = at.as_nanosecond() + i128::from(form.ahead_minutes) * 60_000_000_000;
     u64::try_from(ns).ok().with_context(|| format!("{text:?} is before 1970"))
 }
@@ -238,7 +240,7 @@ fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
     }
     ensure!(
         !columns.is_empty(),
-        "none of its {} columns is {}; the first are {:?}",
+        "none of the {} columns of the file is {}; the first columns are {:?}",
         names.len() - 1,
         if usual {
             "a common one; hint: name the required columns, in the language of the file: --column \

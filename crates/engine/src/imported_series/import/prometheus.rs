@@ -279,7 +279,7 @@ impl Exposition {
             return Ok(());
         }
         let (Some(name), Some(kind)) = (words.next(), words.next()) else {
-            bail!("a TYPE needs a name and a kind");
+            bail!("a TYPE line needs the name and the kind of a metric");
         };
         let kind = MetricKind::parse(kind)?;
         self.kinds.insert(name.trim_matches('"').to_string(), kind);
@@ -426,8 +426,8 @@ latency_seconds_sum 1.5 2000
     #[test]
     fn a_broken_line_is_refused_with_its_number() {
         for (text, words) in [
-            ("a 1 1\nb\n", "line 2: has a name and no value"),
-            ("a{x=\"1\" 1\n", "line 1: its labels are unterminated"),
+            ("a 1 1\nb\n", "line 2: expected a value after the name"),
+            ("a{x=\"1\" 1\n", "line 1: the labels are unterminated"),
             ("a{x=1} 1\n", "the label \"x\" is not quoted"),
             ("a{x} 1\n", "the label \"x\" has no value"),
             ("a{=\"1\"} 1\n", "has no name"),
@@ -435,12 +435,12 @@ latency_seconds_sum 1.5 2000
             ("a{x=\"\\t\"} 1\n", "\\t is not a valid escape"),
             ("a many\n", "a is \"many\", which is not a number"),
             ("a 1 2 3\n", "\"3\" is superfluous"),
-            ("a 1 -5\n", "-5 is not a time since 1970"),
+            ("a 1 -5\n", "-5 is not a time from 1970 to 2262"),
             ("a 1 soon\n", "\"soon\" is not a time"),
             ("1a 1\n", "\"1a\" is not a valid metric name"),
-            ("# TYPE a\n", "needs a name and a kind"),
+            ("# TYPE a\n", "needs the name and the kind"),
             ("# TYPE a number\n", "\"number\" is not a kind"),
-            ("<html>\n", "has a name and no value"),
+            ("<html>\n", "expected a value after the name"),
             ("a 1\n", "line 1: a has no time; hint"),
         ] {
             let error = format!("{:#}", series(text, &[]).unwrap_err());

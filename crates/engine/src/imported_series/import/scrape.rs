@@ -234,7 +234,10 @@ mod tests {
             "{error}"
         );
         let error = problem();
-        assert!(error.contains("line 1: has a name and no value"), "{error}");
+        assert!(
+            error.contains("line 1: expected a value after the name"),
+            "{error}"
+        );
         thread.join().unwrap();
         assert!(out.readings().is_empty());
     }

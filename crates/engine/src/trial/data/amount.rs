@@ -11,7 +11,7 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
         return format!("{}; so {what}", causes.join("; "));
     }
     if errors.contains("shutting down") {
-        return format!("{what}. A node shuts down, and its log contains the reason");
+        return format!("{what}. A node is shutting down: its log contains the reason");
     }
     let is_slow = [
         "timeout",
@@ -24,8 +24,7 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
     .any(|word| errors.contains(word));
     if !is_slow {
         return format!(
-            "{what}. The server refuses the requests, and its message describes the necessary \
-             change"
+            "{what}. The server refuses the requests: its message describes the necessary change"
         );
     }
     format!("{what}. A lower load or a longer `client.timeout` may help")
@@ -33,7 +32,10 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
 
 /// Returns the progress of the nodes towards `bytes` each. A value of 1 is the goal.
 pub(super) fn size(data: &[DataUse], bytes: u64) -> Result<f64> {
-    ensure!(!data.is_empty(), "cassay cannot see the nodes' data");
+    ensure!(
+        !data.is_empty(),
+        "cassay cannot determine the size of the nodes' data"
+    );
     let sum: u64 = data.iter().map(|one| one.live_bytes).sum();
     Ok(sum as f64 / data.len() as f64 / bytes as f64)
 }
@@ -46,9 +48,9 @@ pub(super) fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
         Some(volume.used_bytes as f64 / volume.total_bytes.max(1) as f64)
     };
     let all: Option<Vec<f64>> = data.iter().map(full).collect();
-    let all = all
-        .filter(|all| !all.is_empty())
-        .context("cassay cannot see the nodes' data volumes: use bytes_per_node")?;
+    let all = all.filter(|all| !all.is_empty()).context(
+        "cassay cannot determine the size of the nodes' data volumes: use bytes_per_node",
+    )?;
     Ok(all.iter().sum::<f64>() / all.len() as f64 / share)
 }
 

@@ -163,7 +163,7 @@ fn repaired(world: &mut dyn World, node: NodeIndex) -> Result<String> {
     };
     if before.fault == Presence::Unknown {
         return Ok(format!(
-            "was repaired ({said}), but no other node shows that"
+            "was repaired ({said}), but no other node reports the repair"
         ));
     }
     let seen = repair.look(world, LIMIT);

@@ -134,7 +134,7 @@ pub(super) fn parse(text: &str) -> Result<Stat> {
         let mut words = line.split_ascii_whitespace();
         let Some(name) = words.next() else { continue };
         let mut number = || -> Result<u64> {
-            let word = words.next().with_context(|| format!("{name} has no value"))?;
+            let word = words.next().with_context(|| format!("the column {name} has no value"))?;
             word.parse().with_context(|| format!("{name} is {word:?}"))
         };
         match name {

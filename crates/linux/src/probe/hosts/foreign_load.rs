@@ -210,7 +210,8 @@ impl Process {
     }
 
     fn cpu_ticks(&mut self) -> Result<u64> {
-        let stat = Stat::parse(&self.stat.read()?).context("its stat in /proc")?;
+        let stat =
+            Stat::parse(&self.stat.read()?).context("read the stat of the process in /proc")?;
         self.is_stopped = stat.is_stopped();
         Ok(stat.user + stat.system)
     }
@@ -220,7 +221,7 @@ impl Process {
         let Some(source) = &mut self.io else {
             return Ok([0.0; 2]);
         };
-        let io = Io::parse(&source.read()?).context("its io in /proc")?;
+        let io = Io::parse(&source.read()?).context("read the io of the process in /proc")?;
         let written = io.written.saturating_sub(io.cancelled);
         Ok([io.read as f64 / 1024.0, written as f64 / 1024.0])
     }

@@ -13,60 +13,62 @@ pub(super) struct Row {
 pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["REMOTE HOST IDENTIFICATION HAS CHANGED"],
-        cause: "its host key differs from the key that this machine knows",
+        cause: "the host key of the machine differs from the key that is known here",
         hint: "if someone reinstalled the machine, run FORGET and then `ssh DEST` once; otherwise, \
              another machine may be answering",
     },
     Row {
         words: &["Host key verification failed"],
-        cause: "its host key is unknown on this machine",
+        cause: "the host key of the machine is not known here",
         hint: "run `ssh DEST` once, and compare the key that it shows with the machine's own",
     },
     Row {
         words: &["Too many authentication failures"],
         cause: "ssh offered more keys than the machine accepts (LINE)",
-        hint: "name the right one in ~/.ssh/config: IdentityFile, with `IdentitiesOnly yes`",
+        hint: "name the right key in ~/.ssh/config: IdentityFile, with `IdentitiesOnly yes`",
     },
     Row {
         words: &[": Permission denied ("],
-        cause: "it accepts none of your keys, or has no such user (LINE)",
+        cause: "the machine accepts none of your keys, or has no such user (LINE)",
         hint: "see `ssh-add -l` for your keys, and name another user as USER@HOST; `ssh-copy-id \
              DEST` copies a key there",
     },
     Row {
         words: &["Could not resolve hostname"],
-        cause: "its name is unknown on this machine (LINE)",
+        cause: "name resolution does not find the name of the machine (LINE)",
         hint: "check the name, or set its address in ~/.ssh/config: HostName",
     },
     Row {
         words: &["open failed:"],
-        cause: "its jump host cannot reach it (LINE)",
+        cause: "the jump host cannot reach the machine (LINE)",
         hint: "try `ssh -v DEST`, and check the messages of the jump host about that address and \
                port",
     },
     Row {
         words: &["Connection refused"],
-        cause: "no sshd listens there (LINE)",
-        hint: "check address and port, and that sshd runs there",
+        cause: "no sshd listens at that address and port (LINE)",
+        hint: "check the address and port, and that sshd runs on the machine",
     },
     Row {
         words: &["No route to host"],
-        cause: "this machine has no route to it (LINE)",
+        cause: "this machine has no route to that machine (LINE)",
         hint: "check that the machine runs, and the address",
     },
     Row {
         words: &["Network is unreachable"],
-        cause: "this machine has no route to it (LINE)",
+        cause: "this machine has no route to that machine (LINE)",
         hint: "check the address, and the network of this machine",
     },
     Row {
         words: &["timed out"],
-        cause: "it does not answer (LINE)",
-        hint: "check that the machine runs, and that no firewall is in between: `ssh -v DEST`",
+        cause: "the machine does not answer (LINE)",
+        hint: "check that the machine is running, and that no firewall drops the packets: `ssh -v \
+               DEST`",
     },
     Row {
         words: &["no matching", "found"],
-        cause: "it supports only algorithms that this machine's ssh no longer supports (LINE)",
+        cause: "the machine supports only algorithms that the ssh of this machine no longer \
+                supports (LINE)",
         hint: "allow them for this machine in ~/.ssh/config, or update its sshd",
     },
     Row {
@@ -81,13 +83,14 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
 pub(super) const BY_KUBECTL: [Row; 12] = [
     Row {
         words: &["locate context"],
-        cause: "kubectl has no such context (LINE)",
+        cause: "the configuration of kubectl does not contain this context (LINE)",
         hint: "see `kubectl config get-contexts`",
     },
     Row {
         words: &["must be logged in"],
         cause: "the cluster does not recognize the user (LINE)",
-        hint: "log in to it as its provider requires, until `kubectl auth whoami` answers",
+        hint: "log in to the cluster as its provider requires; then `kubectl auth whoami` must \
+               succeed",
     },
     Row {
         words: &["is forbidden", "pods/exec"],
@@ -96,27 +99,27 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     },
     Row {
         words: &["(Forbidden)"],
-        cause: "the user may not do that in the cluster (LINE)",
+        cause: "the cluster does not permit this action to the user (LINE)",
         hint: "`cassay kubernetes rbac` prints the required role",
     },
     Row {
         words: &["(NotFound)"],
-        cause: "it no longer exists (LINE)",
+        cause: "the pod no longer exists (LINE)",
         hint: "`kubectl get events` may show the reason for its deletion or eviction",
     },
     Row {
         words: &["container not found"],
-        cause: "its container does not run (LINE)",
+        cause: "the container of the pod is not running (LINE)",
         hint: "see `kubectl describe pod DEST`",
     },
     Row {
         words: &["completed pod"],
-        cause: "it has ended (LINE)",
+        cause: "the pod has ended (LINE)",
         hint: "see `kubectl describe pod DEST`",
     },
     Row {
         words: &["executable file not found"],
-        cause: "its image has no shell (LINE)",
+        cause: "the image of the pod has no shell (LINE)",
         hint: "name an image that has `sh`, `head` and `chmod`, such as an image of Cassandra",
     },
     Row {
@@ -136,16 +139,16 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     },
     Row {
         words: &["error dialing backend"],
-        cause: "the API server cannot reach its node (LINE)",
-        hint: "see `kubectl get nodes`, and check that the kubelet there answers",
+        cause: "the API server cannot reach the node of the pod (LINE)",
+        hint: "see `kubectl get nodes`, and check that the kubelet of that node answers",
     },
 ];
 
 /// Messages of a login that succeeds but forbids any command.
 pub(super) const BY_LOGIN: [Row; 1] = [Row {
     words: &["assword", "expired"],
-    cause: "the password of its user has expired (LINE)",
-    hint: "log in by `ssh DEST` and change it",
+    cause: "the password of the user on that machine has expired (LINE)",
+    hint: "log in with `ssh DEST` and change the password",
 }];
 
 /// Messages with which sshd hangs up before authentication.
@@ -160,44 +163,45 @@ pub(super) const BEFORE_LOGIN: [&str; 4] = [
 pub(super) const BY_OTHERS: [Row; 8] = [
     Row {
         words: &["sudo: ", "password is required"],
-        cause: "sudo requires a password there, and cassay enters none (LINE)",
-        hint: "remove `sudo`; or let its user run the program without a password: NOPASSWD in its \
-             sudoers",
+        cause: "sudo on that machine requires a password, which cassay does not enter (LINE)",
+        hint: "remove `sudo`; or permit the user to run the program without a password: NOPASSWD \
+               in sudoers",
     },
     Row {
         words: &["sudo: ", "a terminal is required"],
-        cause: "sudo requires a password there, and cassay enters none (LINE)",
-        hint: "remove `sudo`; or let its user run the program without a password: NOPASSWD in its \
-             sudoers",
+        cause: "sudo on that machine requires a password, which cassay does not enter (LINE)",
+        hint: "remove `sudo`; or permit the user to run the program without a password: NOPASSWD \
+               in sudoers",
     },
     Row {
         words: &["sudo: ", "must have a tty"],
-        cause: "sudo requires a terminal there, which cassay does not provide (LINE)",
-        hint: "remove `requiretty` from its sudoers, or remove `sudo`",
+        cause: "sudo on that machine requires a terminal, which cassay does not provide (LINE)",
+        hint: "remove `requiretty` from sudoers, or remove `sudo` from the study",
     },
     Row {
         words: &["sudo", "not found"],
         cause: "the machine has no sudo (LINE)",
-        hint: "name root as its user, root@HOST, or remove `sudo`",
+        hint: "log in as root, with root@HOST, or remove `sudo`",
     },
     Row {
         words: &["not allowed to execute"],
-        cause: "sudo does not let its user run the program (LINE)",
-        hint: "remove `sudo`, or allow it in its sudoers",
+        cause: "sudo does not let the user run the program (LINE)",
+        hint: "remove `sudo`, or permit the program in sudoers",
     },
     Row {
         words: &["not in the sudoers"],
-        cause: "sudo does not let its user run the program (LINE)",
-        hint: "remove `sudo`, or allow it in its sudoers",
+        cause: "sudo does not let the user run the program (LINE)",
+        hint: "remove `sudo`, or permit the program in sudoers",
     },
     Row {
         words: &["xec format error"],
-        cause: "its kernel does not run the program (LINE)",
+        cause: "the kernel of the machine does not run the program (LINE)",
         hint: "released programs are for 64 bits: see `THERE getconf LONG_BIT`",
     },
     Row {
         words: &["GLIBC"],
-        cause: "its C library is older than the C library of this program's build (LINE)",
+        cause: "the C library of the machine is older than the one that this program was built \
+                with (LINE)",
         hint: "use the static program of a release, which needs no C library; from source, `cargo \
              xtask dist` builds it",
     },

@@ -22,7 +22,7 @@ fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
 const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     (
         &["Host key verification failed."],
-        "its host key is unknown on this machine\nhint: run `ssh db3` once",
+        "the host key of the machine is not known here\nhint: run `ssh db3` once",
     ),
     (
         &[
@@ -44,11 +44,13 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     ),
     (
         &["ssh: connect to host db3 port 2222: Connection refused"],
-        "no sshd listens there (ssh: connect to host db3 port 2222: Connection refused)",
+        "no sshd listens at that address and port (ssh: connect to host db3 port 2222: Connection \
+         refused)",
     ),
     (
         &["ssh: connect to host db3 port 22: No route to host"],
-        "this machine has no route to it (ssh: connect to host db3 port 22: No route to host)",
+        "this machine has no route to that machine (ssh: connect to host db3 port 22: No route to \
+         host)",
     ),
     (
         &["ssh: connect to host db3 port 22: Network is unreachable"],
@@ -56,18 +58,18 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     ),
     (
         &["ssh: Could not resolve hostname db3: Name or service not known"],
-        "its name is unknown on this machine",
+        "name resolution does not find the name of the machine",
     ),
     (
         &["ssh: connect to host db3 port 22: Connection timed out"],
-        "it does not answer (ssh: connect",
+        "the machine does not answer (ssh: connect",
     ),
     (
         &[
             "Connection timed out during banner exchange",
             "Connection to db3 port 22 timed out",
         ],
-        "it does not answer",
+        "the machine does not answer",
     ),
     (
         &[
@@ -75,7 +77,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
             "stdio forwarding failed",
             "kex_exchange_identification: Connection closed by remote host",
         ],
-        "its jump host cannot reach it",
+        "the jump host cannot reach the machine",
     ),
     (
         &[
@@ -89,7 +91,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
             "Unable to negotiate with ::1 port 22: no matching host key type found. Their offer: \
              ssh-rsa",
         ],
-        "it supports only algorithms that this machine's ssh no longer supports",
+        "the machine supports only algorithms that the ssh of this machine no longer supports",
     ),
     (
         &["/u/me/.ssh/config: line 3: Bad configuration option: foo"],
@@ -118,7 +120,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Login,
         1,
         &["This account is currently not available."],
-        "its login shell ended with status 1 and ran no command of cassay: This account",
+        "the login shell ended with status 1 and ran no command of cassay: This account",
     ),
     (
         Stage::Login,
@@ -127,20 +129,20 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
             "WARNING: Your password has expired.",
             "Password change required but no TTY available.",
         ],
-        "the password of its user has expired",
+        "the password of the user on that machine has expired",
     ),
     // Only the status shows that these lines are not from ssh itself.
     (
         Stage::Login,
         1,
         &["Connection refused"],
-        "its login shell ended with status 1",
+        "the login shell ended with status 1",
     ),
     (
         Stage::Program,
         1,
         &["sudo: a password is required"],
-        "cassay enters none (sudo: a password is required)\nhint: remove `sudo`",
+        "cassay does not enter (sudo: a password is required)\nhint: remove `sudo`",
     ),
     (
         Stage::Program,
@@ -158,19 +160,19 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         1,
         &["me is not in the sudoers file."],
-        "sudo does not let its user run the program",
+        "sudo does not let the user run the program",
     ),
     (
         Stage::Program,
         126,
         &["sh: line 1: /x/agent-0: cannot execute binary file: Exec format error"],
-        "its kernel does not run the program",
+        "the kernel of the machine does not run the program",
     ),
     (
         Stage::Program,
         126,
         &["sh: 1: exec: /x/agent-0: Permission denied"],
-        "name another folder for the program (`folder`)",
+        "name another folder (`folder`)",
     ),
     (
         Stage::Program,
@@ -182,13 +184,14 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         1,
         &["/x/agent-0: libc.so.6: version `GLIBC_2.38' not found (required by /x/agent-0)"],
-        "older than the C library of this program's build",
+        "older than the one that this program was built with",
     ),
     (
         Stage::Program,
         2,
         &["error: start its guard"],
-        "db3: the program ended immediately there, with status 2: error: start its guard",
+        "db3: the program ended immediately after its start on that machine, with status 2: error: \
+         start its guard",
     ),
     (
         Stage::Script,
@@ -249,7 +252,7 @@ fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
         said.contains("into /u/me/.cache/cassay/agents (gzip: stdout: No space"),
         "{said}"
     );
-    assert!(said.contains("free some space there"), "{said}");
+    assert!(said.contains("free some space on that disk"), "{said}");
     let said = told("exec /u/me", &[]);
     assert!(
         said.contains("from /u/me, which is mounted with noexec"),

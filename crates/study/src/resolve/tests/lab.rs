@@ -200,8 +200,8 @@ fn settings_that_no_machine_can_start_are_a_mistake() {
     check(&[(
         "local: {gc: zgc, class_sharing: true}",
         "",
-        "the study requests class data sharing, which is impossible with ZGC: objects, or pointers \
-         to them, differ from the archive",
+        "the study requests class data sharing, which is impossible with ZGC: the layout of \
+         objects, or of pointers to them, differs from the archive",
     )]);
 }
 

@@ -50,8 +50,8 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
         let nodes = crate::CpuSet::from_iter(instance.nodes.iter().copied());
         let groups = instance.l3.len();
         let why = match instance.nodes.len() {
-            1 => "of the nodes with space, the node with the most free memory",
-            _ => "the first with the most free memory, the others nearest to it",
+            1 => "the node with the most free memory among those with space",
+            _ => "first the node with the most free memory, then the nodes nearest to it",
         };
         said.push(format!(
             "instance {} is on node {nodes} ({why}), on {groups} L3 group{}",
@@ -91,13 +91,13 @@ fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
                  the nodes with the most instances",
                 size(bytes)
             ),
-            None => "no memory is known, so no heap is set".to_owned(),
+            None => "the memory of the machine is unknown, so the plan sets no heap".to_owned(),
         });
     }
     if let Some(heap) = first.jvm.heap_bytes {
         said.push(format!(
             "the heap is {} MiB: half the memory, and at most 31 GiB, because a heap of 32 to 38 \
-             GB has wider pointers and holds less. The rest is page cache",
+             GB has wider pointers, and contains less data. The rest is page cache",
             heap >> 20
         ));
     }
@@ -125,7 +125,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<Warning> {
              it"
             .to_owned();
         if let Some(vcpus) = feasible::vcpus_with_housekeeping(machine, wish) {
-            text += &format!("; with V={vcpus} it fits");
+            text += &format!("; with V={vcpus} this core fits");
         }
         said.push(text.into());
     }
@@ -157,7 +157,10 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<Warning> {
     for name in &wish.near {
         if machine.devices.iter().all(|device| device.name != *name) {
             said.push(
-                format!("device {name}, near which to place instances, does not exist").into(),
+                format!(
+                    "the machine has no device {name}, near which the request places instances"
+                )
+                .into(),
             );
         }
     }

@@ -150,7 +150,7 @@ fn rows_of_a_group_share_a_partition_and_have_places_in_it() {
         (
             "b: {is: row, within: [1, 3]}",
             "b: {is: row, within: [1, 3], divide: 2}",
-            "has one of",
+            "has only one of",
         ),
         ("within: [1, 3]", "within: [1, 0]", "whole numbers from 1"),
         (
@@ -162,7 +162,7 @@ fn rows_of_a_group_share_a_partition_and_have_places_in_it() {
         (
             "read: SELECT a, b, s",
             "read: SELECT a, b, v",
-            "v is v, which some rows do not have",
+            "v is v, which is missing in some rows",
         ),
         ("one_of(3, 9)", "one_of()", "no size to choose from"),
         ("one_of(3, 9)", "one_of(3, x)", "`x` is not a size"),

@@ -90,7 +90,7 @@ fn rows_changed_by_others_or_by_time_are_not_checked() {
         (
             "m))",
             "m)) WITH gc_grace_seconds = 0 AND default_time_to_live = 60",
-            "rows of its table expire by default_time_to_live",
+            "rows of the table expire by default_time_to_live",
         ),
         (
             "statements:\n",

@@ -354,7 +354,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     let filtered = "  by_total: SELECT id FROM orders WHERE total = :total\n  empty_cart:";
     check("  empty_cart:", filtered, 2).says(&[
         "checked.yaml:75:13",
-        "refuses this (invalid): Cannot execute this query",
+        "refuses this statement (invalid): Cannot execute this query",
         "ALLOW FILTERING",
     ]);
     if is_there {

@@ -218,7 +218,10 @@ fn requests_on_an_accord_table_are_not_held_against_the_client() {
         store::record::RuleOutcome::Unknown,
         "{counts:?}"
     );
-    assert!(counts.detail.contains("is a table of Accord"), "{counts:?}");
+    assert!(
+        counts.detail.contains("uses Accord transactions"),
+        "{counts:?}"
+    );
 }
 
 /// Tests user-defined Accord tables. Their keys are read at a level that Accord supports, and

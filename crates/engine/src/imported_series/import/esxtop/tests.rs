@@ -151,7 +151,7 @@ fn columns_that_are_asked_for_are_read_and_no_others() {
     assert_eq!(series[0].points[0].unix_ns % 1_000_000_000, 250_000_000);
     let error = imported(&text, &["nothing"]).unwrap_err().to_string();
     assert!(
-        error.contains("none of its 7 columns is called nothing"),
+        error.contains("none of the 7 columns of the file is called nothing"),
         "{error}"
     );
 }
@@ -184,7 +184,7 @@ fn a_broken_file_is_refused_with_the_line_and_the_cell() {
         ),
         (
             format!("{HEADER}\"x\"\n{good}"),
-            "line 2 has 1 cells, the first line 8",
+            "line 2 has 1 cells, but the first line has 8",
         ),
         (
             format!("{HEADER}{}", good.replace("05/15", "15/05")),

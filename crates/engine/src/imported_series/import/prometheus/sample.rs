@@ -48,7 +48,7 @@ impl Sample {
     /// The line is malformed.
     pub fn parse(line: &str, number: usize, unit_ns: f64) -> Result<Sample> {
         let name_end = line.find(|c: char| c == '{' || c.is_ascii_whitespace());
-        let (name, rest) = line.split_at(name_end.context("has a name and no value")?);
+        let (name, rest) = line.split_at(name_end.context("expected a value after the name")?);
         let mut name = name.to_string();
         let rest = rest.trim_start();
         let (mut labels, rest) = match rest.strip_prefix('{') {
@@ -72,7 +72,7 @@ impl Sample {
         };
         let unix_ns = words.next().map(time).transpose()?;
         if let Some(word) = words.next() {
-            bail!("{word:?} is superfluous: a line has a value and a time");
+            bail!("{word:?} is superfluous: a line has one value and at most one time");
         }
         labels.sort();
         Ok(Sample {
@@ -121,7 +121,7 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
         if let Some(after) = rest.strip_prefix('"') {
             (label, rest) = quoted(after)?;
         } else {
-            let end = rest.find(['=', ',', '}']).context("its labels are unterminated")?;
+            let end = rest.find(['=', ',', '}']).context("the labels are unterminated")?;
             label = rest[..end].trim().to_string();
             rest = &rest[end..];
         }
