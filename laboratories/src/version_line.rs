@@ -160,7 +160,7 @@ fn releases(work: &Path, release: &str) -> Result<String> {
 fn folder_of(release: &str) -> Result<PathBuf> {
     let mut numbers = release.split(['.', '-']);
     let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else {
-        bail!("{release} is not a release, as 5.0.9");
+        bail!("{release} is not a release number such as 5.0.9");
     };
     let folder = tree::root().join(format!("crates/versions/src/v{major}_{minor}"));
     ensure!(

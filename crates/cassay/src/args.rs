@@ -1,6 +1,6 @@
 //! The command line.
 //!
-//! The file is long because every command and its options are listed together, in the order of the
+//! Long because every command and its options are listed together, in the order of the
 //! help.
 
 mod authoring;

@@ -1,5 +1,4 @@
-//! The only crate that uses the terminal. It parses arguments, shows progress, returns exit codes
-//! and connects the other crates.
+//! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
 //! [`main`] is the whole program. If the process was started as an agent, a client or an agent's
 //! helper, `main` runs only that. Otherwise it calls [`run`], which other programs may call too.

@@ -281,9 +281,11 @@ impl Cluster {
 
     /// Returns the MBean access of one node, or the reason why the node has none.
     pub(crate) fn agent(&self, name: &str) -> std::result::Result<&Jolokia, String> {
-        let index = self.nodes.iter().position(|node| node.name == name);
-        let index = index.ok_or_else(|| format!("the cluster has no node {name}"))?;
-        self.control().jolokia(NodeIndex(index))
+        let mut names = self.nodes.iter().map(|node| &node.name);
+        match names.position(|known| known == name) {
+            Some(index) => self.control().jolokia(NodeIndex(index)),
+            None => Err(format!("the cluster has no node {name}")),
+        }
     }
 
     /// Returns the operations that differ between managed and attached nodes.

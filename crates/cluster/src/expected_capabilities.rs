@@ -68,7 +68,7 @@ fn attached_metrics() -> Answer {
 
 fn attached_mbeans(spec: &AttachSpec) -> Answer {
     match &spec.jolokia {
-        Some(access) => Ok(format!("Jolokia agents at port {}", access.port)),
+        Some(access) => Ok(format!("Jolokia agents on port {}", access.port)),
         None => Err(NO_AGENTS.to_string()),
     }
 }

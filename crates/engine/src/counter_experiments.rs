@@ -1,17 +1,15 @@
-//! Tests the resource that was full at the limit of a run's answer, by experiments after its trials.
+//! Tests the resource that was full at the limit of a run's answer, by experiments after the trials.
 //!
 //! Each experiment is a run of its own in the folder `why` of the run, so it has a report, and it
 //! can be interrupted and resumed. Invariant: the experiments together are not expected to last
 //! longer than the study permits.
 
-use crate::{Event, InterruptedRun, Options, RunEnd};
 use analysis::Finding;
 use analysis::limits::LimitKind;
 use analysis::procedure::Point;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use measure::number::{duration, round};
 use std::path::{Path, PathBuf};
-use store::Run;
 use store::record::{
     ComparisonRecord, ExperimentOutcome, ExperimentRecord, FindingsRecord, LimitRecord,
 };
@@ -28,25 +26,32 @@ const EXPERIMENTS_MAX: usize = 3;
 const BLOCKS: [usize; 4] = [6, 5, 4, 3];
 
 /// Experiments of one run.
-pub(crate) struct CounterExperiments<'a> {
+pub struct CounterExperiments<'a> {
+    /// Study of the run.
     pub study: &'a Study,
-    pub options: &'a Options<'a>,
     /// Folder of the run.
     pub path: &'a Path,
-    pub events: &'a mut dyn FnMut(Event),
+    /// Runs a study with its plan, and puts the results into a folder. If an earlier start of the
+    /// run has begun it, this continues it.
+    pub conduct: &'a mut dyn FnMut(&Study, &Plan, PathBuf) -> Result<ExperimentRun>,
+    /// Reports a sentence.
+    pub say: &'a mut dyn FnMut(String),
 }
 
-/// Result of the experiments.
-pub(crate) enum Tested {
+/// An experiment that was run, or interrupted.
+pub struct ExperimentRun {
+    /// Folder of the run.
+    pub path: PathBuf,
+    /// Findings. `None` if the user pressed Ctrl-C.
+    pub findings: Option<FindingsRecord>,
+}
+
+/// End of the experiments of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExperimentsEnd {
     /// The findings have the results.
     Done,
     /// The user pressed Ctrl-C.
-    Interrupted,
-}
-
-/// Result of one experiment.
-enum Conducted {
-    Done(ExperimentRecord),
     Interrupted,
 }
 
@@ -56,12 +61,12 @@ impl CounterExperiments<'_> {
     ///
     /// # Errors
     /// The files of an experiment cannot be written. Failures of its target are in its result.
-    pub fn test(&mut self, findings: &mut FindingsRecord) -> Result<Tested> {
+    pub fn test(&mut self, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
         let Some(why) = self.study.why else {
-            return Ok(Tested::Done);
+            return Ok(ExperimentsEnd::Done);
         };
         let Some(at) = findings::limit_of_answer(&findings.limits) else {
-            return Ok(Tested::Done);
+            return Ok(ExperimentsEnd::Done);
         };
         let mut left_s = why.minutes as f64 * 60.0;
         let limit = findings.limits[at].clone();
@@ -73,8 +78,8 @@ impl CounterExperiments<'_> {
                 break;
             }
             match self.experiment(&limit, point, candidate.kind, &mut left_s)? {
-                Conducted::Interrupted => return Ok(Tested::Interrupted),
-                Conducted::Done(record) => {
+                None => return Ok(ExperimentsEnd::Interrupted),
+                Some(record) => {
                     let outcome = record.outcome;
                     count += usize::from(outcome != ExperimentOutcome::NotRun);
                     candidate.experiment = Some(record);
@@ -95,19 +100,19 @@ impl CounterExperiments<'_> {
             sentence.clone_from(&tested.says);
         }
         findings.limits[at] = tested;
-        Ok(Tested::Done)
+        Ok(ExperimentsEnd::Done)
     }
 
-    /// Runs the experiment of one resource, or continues it.
+    /// Runs the experiment of one resource, or continues it. `None` if the user pressed Ctrl-C.
     fn experiment(
         &mut self,
         limit: &LimitRecord,
         point: Option<Point>,
         kind: LimitKind,
         left_s: &mut f64,
-    ) -> Result<Conducted> {
+    ) -> Result<Option<ExperimentRecord>> {
         let not_run = |reason: String| {
-            Ok(Conducted::Done(ExperimentRecord {
+            Ok(Some(ExperimentRecord {
                 reason,
                 ..ExperimentRecord::default()
             }))
@@ -128,22 +133,22 @@ impl CounterExperiments<'_> {
                     reason,
                     ..record_of(&change, point)
                 };
-                return Ok(Conducted::Done(of_change));
+                return Ok(Some(of_change));
             }
         };
         *left_s -= plan.estimate.seconds;
-        (self.events)(Event::Said(format!(
+        (self.say)(format!(
             "experiment: {} (about {})",
             study.question,
             duration(plan.estimate.seconds)
-        )));
+        ));
         let results = self.path.join(FOLDER).join(kind.name());
-        let end = self.run(&study, &plan, results)?;
+        let end = (self.conduct)(&study, &plan, results)?;
         let Some(found) = end.findings else {
-            return Ok(Conducted::Interrupted);
+            return Ok(None);
         };
         let run = end.path.strip_prefix(self.path).unwrap_or(&end.path);
-        Ok(Conducted::Done(ExperimentRecord {
+        Ok(Some(ExperimentRecord {
             run: run.display().to_string(),
             ..result(&change, point, &found)
         }))
@@ -184,38 +189,11 @@ impl CounterExperiments<'_> {
             inputs,
             recordings: self.study.recordings.clone(),
             files: own.files.clone(),
-            registry: own.registry.clone(),
+            registry: own.registry,
             granted: own.granted.clone(),
             recorded: own.recorded,
             ..Overrides::default()
         }
-    }
-
-    /// Runs an experiment. Continues it if an earlier start of this run has begun it.
-    fn run(&mut self, study: &Study, plan: &Plan, results: PathBuf) -> Result<RunEnd> {
-        let options = Options {
-            results: results.clone(),
-            dirs: self.options.dirs.clone(),
-            interrupt: self.options.interrupt,
-            version: self.options.version,
-            shared_machine: self.options.shared_machine,
-        };
-        let latest = results.join("latest");
-        if !latest.exists() {
-            return crate::run(study, plan, &options, self.events);
-        }
-        let salvaged = Run::salvage(&latest)?;
-        let granted = study.overrides.granted.clone();
-        let begun = InterruptedRun::read(&salvaged, options.version, granted)
-            .with_context(|| format!("continue the experiment {}", latest.display()))?;
-        if begun.is_done() {
-            return Ok(RunEnd {
-                path: salvaged.run.path,
-                findings: salvaged.run.findings,
-                remains: Vec::new(),
-            });
-        }
-        begun.resume(&options, self.events)
     }
 }
 

@@ -57,13 +57,14 @@ pub use workload_check::{PrepareResult, prepare};
 use anyhow::Result;
 use ceiling::Ceilings;
 use cluster::Dirs;
-use counter_experiments::{CounterExperiments, Tested};
+use counter_experiments::{CounterExperiments, ExperimentRun, ExperimentsEnd};
 use findings::data_generation;
 use fleet_use::FleetUse;
 use next_trials::{Histories, NextStep};
 use running_target::Running;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::RunWriter;
@@ -216,14 +217,7 @@ impl<'a> Engine<'a> {
         let mut findings =
             findings::conclude(self.study, trials, &path, reason.as_deref(), &mut say);
         findings.remains = self.remains();
-        let mut experiments = CounterExperiments {
-            study: self.study,
-            options: self.options,
-            path: &path,
-            events: self.events,
-        };
-        if reason.is_none()
-            && let Tested::Interrupted = experiments.test(&mut findings)?
+        if reason.is_none() && self.experiment(&path, &mut findings)? == ExperimentsEnd::Interrupted
         {
             return self.interrupt(path);
         }
@@ -233,6 +227,33 @@ impl<'a> Engine<'a> {
             remains: findings.remains.clone(),
             findings: Some(findings),
         })
+    }
+
+    /// Tests the cause of the limit by experiments, if the study asks for them.
+    fn experiment(&mut self, path: &Path, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
+        let (options, events) = (self.options, RefCell::new(&mut *self.events));
+        let mut conduct = |study: &Study, plan: &Plan, results: PathBuf| {
+            let options = Options {
+                results,
+                dirs: options.dirs.clone(),
+                ..*options
+            };
+            let end = resume::run_or_continue(study, plan, &options, &mut |event| {
+                (events.borrow_mut())(event);
+            })?;
+            Ok(ExperimentRun {
+                path: end.path,
+                findings: end.findings,
+            })
+        };
+        let mut say = |said| (events.borrow_mut())(Event::Said(said));
+        let mut experiments = CounterExperiments {
+            study: self.study,
+            path,
+            conduct: &mut conduct,
+            say: &mut say,
+        };
+        experiments.test(findings)
     }
 
     /// Records the interruption of the run.

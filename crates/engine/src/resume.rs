@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use store::record::{
     AddedRecord, ComparisonRecord, FORMAT, FindingsRecord, JournalEvent, TrialFinding,
 };
-use store::{Damage, RunWriter, SalvagedRun};
+use store::{Damage, Run, RunWriter, SalvagedRun};
 use study::plan::Plan;
 use study::resolve::{StudyError, resolve};
 use study::settings::{GrantedPermissions, Study};
@@ -179,6 +179,34 @@ impl InterruptedRun {
         }
         .run()
     }
+}
+
+/// Runs a study, or continues the latest run of it in the results folder.
+///
+/// # Errors
+/// As [`super::run`], [`InterruptedRun::read`] and [`InterruptedRun::resume`].
+pub fn run_or_continue(
+    study: &Study,
+    plan: &Plan,
+    options: &Options<'_>,
+    events: &mut dyn FnMut(Event),
+) -> Result<RunEnd> {
+    let latest = options.results.join("latest");
+    if !latest.exists() {
+        return super::run(study, plan, options, events);
+    }
+    let salvaged = Run::salvage(&latest)?;
+    let granted = study.overrides.granted.clone();
+    let begun = InterruptedRun::read(&salvaged, options.version, granted)
+        .with_context(|| format!("continue {}", latest.display()))?;
+    if begun.is_done() {
+        return Ok(RunEnd {
+            path: salvaged.run.path,
+            findings: salvaged.run.findings,
+            remains: Vec::new(),
+        });
+    }
+    begun.resume(options, events)
 }
 
 fn is_answered(comparison: &ComparisonRecord) -> bool {

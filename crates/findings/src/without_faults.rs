@@ -197,8 +197,8 @@ impl Beside<'_> {
     }
 }
 
-/// Judges all comparisons together, and creates their records. The primary comparisons are adjusted
-/// among themselves, and all others together.
+/// Judges all comparisons in one call, and creates their records. The adjustment for multiple
+/// comparisons treats the primary comparisons as one family and all others as a second family.
 fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFaultsRecord> {
     let each: Vec<Vec<StretchComparison>> = all.iter().map(|one| one.comparisons(study)).collect();
     let flagged: Vec<(Comparison, bool)> = each

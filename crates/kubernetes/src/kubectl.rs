@@ -17,7 +17,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// File in a pod with the name of the pod's namespace.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/// A namespace of a cluster.
+/// The program `kubectl`, with the context and the namespace of its commands. `None` means the
+/// current context, or the namespace of the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubectl {
     program: PathBuf,

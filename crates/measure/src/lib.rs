@@ -1,4 +1,4 @@
-//! The only crate that defines how a measurement is represented: units, clock, histogram, interval,
+//! The only crate that knows how to represent a measurement: units, clock, histogram, interval,
 //! outcome.
 //!
 //! It does not depend on any other workspace crate, performs no I/O and starts no threads.

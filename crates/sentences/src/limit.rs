@@ -77,9 +77,9 @@ fn moved(experiment: &ExperimentRecord) -> String {
     let ExperimentRecord {
         setting, from, to, ..
     } = experiment;
-    let key = setting.split(" and ").map(|path| path.rsplit('.').next().unwrap_or(path));
-    let key = key.collect::<Vec<_>>().join(" and ");
-    let head = format!("With {key} {to} instead of {from}");
+    let last = |path: &'_ str| path.rsplit('.').next().unwrap_or(path).to_owned();
+    let keys: Vec<String> = setting.split(" and ").map(last).collect();
+    let head = format!("With {} {to} instead of {from}", keys.join(" and "));
     let Some(ratio) = experiment.ratio else {
         return format!("{head}: {}.", experiment.reason);
     };

@@ -1,5 +1,5 @@
-//! The only crate that reads and writes the files of runs: the folder of a run, record formats and
-//! their versions, and old runs.
+//! The only crate that knows the disk: directory of a run, record formats and versions, reading old
+//! runs.
 //!
 //! [`RunWriter`] creates `results/<study>/<stamp>/` and fills it in order of time. It writes the
 //! study and the plan before anything starts, a journal line before each change of state, and

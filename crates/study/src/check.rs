@@ -295,7 +295,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Name(_) if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
             "`results/{text}` is reserved for the link to the latest run"
         )),
-        // Whether the named object exists is checked later, when the target is known.
+        // A later step checks that the named object exists, when it knows the target.
         Type::Name(_) | Type::Fault(_) => name(text).map(|()| Tree::Text(text.to_owned())),
         Type::Release(_) => return release(node, text, path, diagnostics),
         Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),

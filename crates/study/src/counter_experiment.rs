@@ -46,10 +46,9 @@ pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<Setting
     }
     let yaml = |key: &str, default: &str, factor: f64| {
         let path = format!("target.local.yaml.{key}");
-        let now = tree.find("target.local.yaml").and_then(|yaml| yaml.get(key));
-        let now = now.map_or_else(|| default.to_owned(), Tree::to_word);
-        let to = scaled_text(&now, factor)
-            .ok_or_else(|| format!("{key} is {now}, which is not a quantity"))?;
+        let written = tree.find("target.local.yaml").and_then(|yaml| yaml.get(key));
+        let now = written.map_or_else(|| default.to_owned(), Tree::to_word);
+        let to = scaled_text(key, &now, factor)?;
         Ok(SettingChange::one(&path, now, to, true))
     };
     match kind {
@@ -76,9 +75,9 @@ pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<Setting
             let keys = ["read_iops", "write_iops", "read_rate", "write_rate"];
             let paths = keys.map(|key| format!("{HOST}.disk.{key}"));
             let set = paths.iter().filter(|path| tree.find(path).is_some());
-            let changes = set.map(|path| scaled(tree, path, MORE, true));
-            let changes: Vec<SettingChange> = changes.collect::<Result<_, _>>()?;
-            SettingChange::joined(changes)
+            let changes: Result<Vec<_>, String> =
+                set.map(|path| scaled(tree, path, MORE, true)).collect();
+            SettingChange::joined(changes?)
                 .ok_or_else(|| format!("the study sets no limit of the disk (`{HOST}.disk`)"))
         }
         LimitKind::Network => scaled(tree, &format!("{HOST}.link.rate"), MORE, true),
@@ -123,8 +122,7 @@ fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
         Some("group") => {
             let key = "commitlog_sync_group_window";
             let now = text(key).unwrap_or_else(|| "15ms".to_owned());
-            let to = scaled_text(&now, LESS)
-                .ok_or_else(|| format!("{key} is {now}, which is not a quantity"))?;
+            let to = scaled_text(key, &now, LESS)?;
             let path = format!("target.local.yaml.{key}");
             Ok(SettingChange::one(&path, now, to, true))
         }
@@ -169,13 +167,19 @@ fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<Settin
     })
 }
 
-/// Returns a text such as `64MiB/s` or `32` with its number times `factor`. `None` if it does not
-/// begin with a number.
-fn scaled_text(text: &str, factor: f64) -> Option<Value> {
+/// Returns the value of a key of cassandra.yaml, such as `64MiB/s` or `32`, with its number times
+/// `factor`.
+///
+/// # Errors
+/// The value does not begin with a number.
+fn scaled_text(key: &str, text: &str, factor: f64) -> Result<Value, String> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
-    let number = at_least_one_more(number.parse().ok()?, factor);
-    Some(match unit {
+    let parsed: u64 = number
+        .parse()
+        .map_err(|_| format!("{key} is {text}, which is not a quantity"))?;
+    let number = at_least_one_more(parsed, factor);
+    Ok(match unit {
         "" => json!(number),
         _ => json!(format!("{number}{unit}")),
     })

@@ -57,7 +57,7 @@ pub struct Plan {
     pub warnings: Vec<String>,
 }
 
-/// What is known about the rows at the start of a trial.
+/// Known facts about the rows at the start of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsBefore {
     /// True if the rows that the trial reads are declared to exist, which means that the study

@@ -4,7 +4,7 @@
 //! Every fault of a trial is drawn at its time and with its planned length, with an accuracy of one
 //! column. Only a line with a single long word may be wider than requested.
 //!
-//! The file is long because its tests compare whole drawings.
+//! Long because its tests compare whole drawings.
 
 use crate::settings::{PlannedHit, Settings, Study, StudyFault, Variant, Warmup};
 use crate::units;

@@ -5,7 +5,7 @@
 //! A JVM has more than a thousand options, and Cassandra has five hundred settings. A setting that
 //! was never reviewed is not on the list, so it requires the trust of the user (decision 028).
 //!
-//! The file is long because of these lists.
+//! Long because of these lists.
 
 use serde_json::Value;
 

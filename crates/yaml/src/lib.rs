@@ -1,5 +1,5 @@
-//! The only crate that knows the place of a mistake in a text: located YAML trees, collected
-//! mistakes, suggestions for misspelt names.
+//! The only crate that knows where a mistake stands in a text: located YAML trees, collected
+//! mistakes, did-you-mean.
 //!
 //! Reading order: [`parse`] makes [`Node`]s that contain their [`Place`]. Checks add mistakes with
 //! their places to [`Diagnostics`], which shows all of them together.

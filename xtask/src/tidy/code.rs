@@ -8,8 +8,8 @@ use proc_macro2::{Spacing, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
 /// Maximum number of lines of a function. A function that fits on a screen is easier to read, and a
-/// screen shows 70 lines.
-const FUNCTION_LINES_MAX: usize = 70;
+/// screen shows 80 lines.
+const FUNCTION_LINES_MAX: usize = 80;
 /// Beginning of a placeholder that formats the cause of an error.
 const SOURCE: &str = "{source";
 /// Maximum number of lines between an `unsafe` and the reason above it. It permits a long comment
@@ -275,13 +275,13 @@ mod tests {
         let body = |lines: usize| "    let _ = \"}\";\n".repeat(lines);
         let source = format!(
             "//! H\n\n#[inline]\nfn fits() {{\n{}}}\nimpl A {{\nfn long() {{\n{}}}\n}}\n",
-            body(68),
-            body(69)
+            body(78),
+            body(79)
         );
         let tree = Tree::from_texts(&[("a.rs", &source)]);
         assert_eq!(
             lines(&function_lengths(&tree)),
-            [(75, "`long` has 71 lines, limit 70")]
+            [(85, "`long` has 81 lines, limit 80")]
         );
     }
 

@@ -1,6 +1,6 @@
 //! Examples of every command, as data, for the end of its help and for the reference.
 //!
-//! The file is long because every command has some examples.
+//! Long because every command has some examples.
 //!
 //! A test parses each example, so that none is wrong.
 
@@ -185,7 +185,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay history nightly --fail-on-regression",
-                "Exits with 4 if the study became slower.",
+                "Exits with 4 if the results became worse and stayed worse.",
             ),
         ],
     ),

@@ -64,12 +64,12 @@ fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     // reads.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
-            "the pods may provide metrics at port {port}; set `metrics` of \
+            "the pods may provide metrics on port {port}; set `metrics` of \
              `target.attach.kubernetes` to read them"
         )
     });
     let management = first(|node| node.management_port).map(|port| {
-        format!("the pods have a management API at port {port}, which cassay does not use")
+        format!("the pods have a management API on port {port}, which cassay does not use")
     });
     metrics.into_iter().chain(management).collect()
 }

@@ -5,7 +5,7 @@
 //! effect is a row of a table, with its function. A setting that other code reads directly must be
 //! in a list. A setting without effect is in a list with the reason.
 //!
-//! The file is long because the tables of settings are next to the code that reads them.
+//! Long because the tables of settings are next to the code that reads them.
 
 use core::time::Duration;
 

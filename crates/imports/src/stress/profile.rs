@@ -1,6 +1,6 @@
 //! Reads a user profile: the CQL of one table, the values of its columns, its inserts and queries.
 //!
-//! The file is long because each key of a profile is read here.
+//! Long because each key of a profile is read here.
 
 mod queries;
 mod statements;

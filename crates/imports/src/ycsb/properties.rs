@@ -142,10 +142,10 @@ impl Properties {
         }
     }
 
-    /// Returns the names that are not `known`, for a note. If a name is a misspelt known name, it
-    /// is a mistake, because YCSB ignores it silently. It is not a mistake if it is in `others`,
-    /// such as properties of YCSB's many forks. `others` also contains prefixes of names, up to a
-    /// dot.
+    /// Returns the unknown names, which the caller mentions in a note. Reports an error for each
+    /// name that is probably a misspelling of a `known` name, because YCSB ignores such names
+    /// silently. Names in `others`, such as properties of YCSB's forks, are never errors. An entry
+    /// of `others` that ends with a dot is a prefix.
     pub(super) fn unknown(&mut self, known: &[&str], others: &[&str]) -> Vec<String> {
         let idle = others;
         let names: Vec<String> = self.all.keys().cloned().collect();

@@ -146,6 +146,7 @@ fn whole_numbers_always_change() {
     assert_eq!(at_least_one_more(2, MORE), 3);
     assert_eq!(at_least_one_more(1, LESS), 1);
     assert_eq!(at_least_one_more(4, LESS), 3);
-    assert_eq!(scaled_text("15ms", LESS), Some(json!("11ms")));
-    assert_eq!(scaled_text("auto", MORE), None);
+    assert_eq!(scaled_text("key", "15ms", LESS), Ok(json!("11ms")));
+    let said = scaled_text("key", "auto", MORE).unwrap_err();
+    assert_eq!(said, "key is auto, which is not a quantity");
 }

@@ -1,6 +1,6 @@
 //! The rows of the table: every key that a study may have.
 //!
-//! The file is long because it is one table.
+//! Long because it is one table.
 
 pub use row::LOCAL_NODES_MAX;
 

@@ -80,7 +80,8 @@ fn studies_count(usual: u64) -> u64 {
 /// Permissions of the studies on the kept node.
 const ALLOWED: [&str; 2] = ["--allow", "create=cassay"];
 
-/// Returns a kept node that has compiled the code for the studies.
+/// Starts a node, runs the study `WARM` on it and keeps it. Its JVM has then compiled the hot paths
+/// that the studies use.
 fn warm(lab: &Lab) -> Kept<'_> {
     let up = ["target", "up", "--heap", "1GiB", "--json"];
     let up = lab.cassay(&up).ended_with(0).json();

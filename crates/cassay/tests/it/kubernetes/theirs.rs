@@ -216,8 +216,8 @@ impl Theirs {
 
 impl Drop for Theirs {
     fn drop(&mut self) {
-        // The owners of objects are deleted first, and in no particular order, because the data is
-        // not needed.
+        // The owners are deleted before their pods, so that no controller starts the pods again. A
+        // clean shutdown does not matter, because the data is not needed.
         let names = ["statefulset/db", "service/db", "secret/db-superuser"];
         for words in [
             &[&["delete", "--ignore-not-found"], &names[..]].concat()[..],

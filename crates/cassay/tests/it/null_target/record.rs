@@ -179,7 +179,8 @@ fn findings_have_every_field_of_the_design() {
     assert_eq!(ids, all);
 }
 
-/// The windows of this run are one second long, so each trial has a reason: V12.
+/// The windows of this run are only 1 s long, so rule V12 warns, and the verdict of each trial has
+/// a reason.
 #[test]
 fn rules_and_reasons_have_their_numbers_beside_their_words() {
     let findings = finished().1.json();

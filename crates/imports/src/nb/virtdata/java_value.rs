@@ -1,7 +1,7 @@
 //! Input and output values of recipe functions: Java's types that Cassandra distinguishes, and the
 //! conversions between functions.
 //!
-//! The file is long because it formats, serialises and compares every type.
+//! Long because it formats, serialises and compares every type.
 
 use std::borrow::Cow;
 

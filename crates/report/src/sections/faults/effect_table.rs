@@ -1,5 +1,5 @@
-//! A table of the faults' effects, with a row for each fault. It has the form of published tables,
-//! and contains the published claims.
+//! A table of the faults' effects. It has a row for each fault of the run, and for each published
+//! claim without a matching fault. Its columns are those that publications usually print.
 
 use super::{returned, trial};
 use crate::number;

@@ -1,4 +1,5 @@
-//! Helpers for rows: kinds of rows, and limits that several rows share.
+//! Helpers for the table of study keys: constructors of its rows, and limits that several keys
+//! share.
 
 use crate::format::field::{Field, Type};
 use cql::Consistency;
