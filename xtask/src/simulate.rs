@@ -41,7 +41,8 @@ impl Defect {
         let places = text.matches(self.from).count();
         ensure!(
             places == 1,
-            "{} contains {:?} {places} times, and must contain it once; change xtask/src/simulate.rs",
+            "{} contains {:?} {places} times, but must contain it once; change \
+             xtask/src/simulate.rs",
             self.file,
             self.from
         );

@@ -1,4 +1,5 @@
-//! Tests the resource that was full at the limit of a run's answer, by experiments after the trials.
+//! Tests the resource that was full at the limit of a run's answer, by experiments after the
+//! trials.
 //!
 //! Each experiment is a run of its own in the folder `why` of the run, so it has a report, and it
 //! can be interrupted and resumed. Invariant: the experiments together are not expected to last

@@ -48,7 +48,7 @@ pub use findings::{may_be_believed, misses_a_requirement};
 pub use fleet_use::StudyMaker;
 pub use imported_series::{import_file, series_names};
 pub use load_run::workers_auto;
-pub use resume::InterruptedRun;
+pub use resume::{InterruptedRun, run_or_continue};
 pub use sentences::result_place::point_words;
 pub use table_definition::{Definition, TableDescription, describe};
 pub use trial_name::trial_name;
@@ -238,7 +238,7 @@ impl<'a> Engine<'a> {
                 dirs: options.dirs.clone(),
                 ..*options
             };
-            let end = resume::run_or_continue(study, plan, &options, &mut |event| {
+            let end = run_or_continue(study, plan, &options, &mut |event| {
                 (events.borrow_mut())(event);
             })?;
             Ok(ExperimentRun {

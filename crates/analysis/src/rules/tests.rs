@@ -389,7 +389,7 @@ fn few_operations_make_the_p99_suspect() {
         let judgement = judge(&evidence, &Limits::default());
         assert_eq!(judgement.verdict, expected, "{:?}", judgement.reasons());
         let mut reasons = judgement.reasons().into_iter().map(ToString::to_string);
-        let said = reasons.any(|reason| reason.starts_with("V12: 9,990 values"));
+        let said = reasons.any(|reason| reason.starts_with("V12: the trial has 9,990 latencies"));
         assert_eq!(
             said,
             expected == Verdict::Suspect,

@@ -172,7 +172,7 @@ fn replication_is_read_as_the_server_writes_it() {
         ),
         (
             &[("class", network.as_str()), ("dc1", "x")],
-            "\"x\" copies for \"dc1\"",
+            "copies for \"dc1\" in the replication options is \"x\"",
         ),
         (
             &[("class", "org.example.MyStrategy")],
