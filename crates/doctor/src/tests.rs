@@ -309,7 +309,7 @@ const OF_DISKS: &[(Change, &[&str])] = &[
             f.processes[0].cpus = Ok("0-1".into());
         },
         &[
-            "warning irq.network: 100 % on CPU 0 (one queue), to which node1 is bound",
+            "warning irq.network: 100 % on CPU 0 (one queue), and node1 is bound to this CPU",
             "not told irq.disk: /proc/interrupts contains no such queue",
         ],
     ),

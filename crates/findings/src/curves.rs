@@ -171,7 +171,7 @@ mod tests {
     fn loads_where_the_client_was_the_limit_are_none_of_the_target() {
         let found = run("{threads: [1, 2, 4, 8, 16, 32, 64]}", 32.0);
         assert!(
-            found.curves[0].refused.as_ref().unwrap().contains("5 usable loads"),
+            found.curves[0].refused.as_ref().unwrap().contains("only 5 loads are usable"),
             "{:?}",
             found.curves
         );

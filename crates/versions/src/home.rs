@@ -59,7 +59,7 @@ pub enum HomeError {
     )]
     NoServer(String),
     /// The folder contains more than one server.
-    #[error("{path} contains {first} and {second}, but may contain only one of these jars")]
+    #[error("{path} contains the servers {first} and {second}, but may contain only one")]
     TwoServers {
         /// Path of the folder.
         path: String,
@@ -290,7 +290,7 @@ mod tests {
             "lib/apache-cassandra-5.0.8.jar",
             "build/apache-cassandra-5.0.9.jar",
         ];
-        assert!(refused(&two).contains("has 5.0.9 and 5.0.8"));
+        assert!(refused(&two).contains("servers 5.0.9 and 5.0.8"));
         assert!(Home::read(Path::new("/not/there")).is_err());
     }
 
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(Home::read(two.path()).unwrap().release.version(), "5.0.9");
         std::fs::rename(other, two.path().join("lib/apache-cassandra-5.0.9.jar")).unwrap();
         let refused = Home::read(two.path()).unwrap_err().to_string();
-        assert!(refused.contains("has 5.0.8 and 5.0.9"), "{refused}");
+        assert!(refused.contains("servers 5.0.8 and 5.0.9"), "{refused}");
     }
 
     #[test]

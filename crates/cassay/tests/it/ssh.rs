@@ -271,7 +271,7 @@ fn any_login_shell_will_do_that_starts_another_one() {
     let said = machines.show(&["--target", "ssh:db1"]).ended_with(1);
     said.says(&[
         "the login shell ended with status 1",
-        "`ssh db1 true` must work",
+        "`ssh db1 true` must succeed",
     ]);
 }
 

@@ -248,7 +248,7 @@ fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize
                     let text = damaged.to_string();
                     assert!(!damaged.files.is_empty(), "{how}");
                     assert!(
-                        text.contains("expected ") && text.contains("seen "),
+                        text.contains("expected ") && text.contains("found "),
                         "{text}"
                     );
                 }

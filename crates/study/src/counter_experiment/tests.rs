@@ -10,6 +10,7 @@ study: which
 question: Which limit?
 target:
   local:
+    hosts: 1
     heap: 512MiB
     isolation: hosts
     host:

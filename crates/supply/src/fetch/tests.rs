@@ -118,7 +118,7 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
         (
             ResponseBehaviour::Nothing,
             "stopped after 0 of 35 bytes",
-            "continues",
+            "to continue",
         ),
     ] {
         let (_folder, _served, ended) = fetched(way, "");

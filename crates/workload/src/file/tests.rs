@@ -554,7 +554,7 @@ fn a_read_that_cannot_be_checked_is_refused_with_the_reason() {
         (mistakes("SELECT a, b, v", "SELECT *"), "name its columns"),
         (
             mistakes("a = :a AND b = :b", "a = :a"),
-            "requires b = :value",
+            "must contain b = :value",
         ),
         (
             mistakes("a: row", "a: uniform(1..9)"),

@@ -106,7 +106,7 @@ fn aliases_of_aliases_do_not_fill_the_memory() {
     }
     let mut diagnostics = Diagnostics::new(Vec::new());
     assert!(parse(0, &text, Limits::WORKLOAD, &mut diagnostics).is_none());
-    assert!(diagnostics.list[0].message.contains("100000 nodes"));
+    assert!(diagnostics.list[0].message.contains("100000 values"));
 }
 
 /// For an empty file of another tool, the program used to end with an exit code and no message.

@@ -113,7 +113,7 @@ fn every_command_refuses_a_damaged_run_and_resume_repairs_it() {
             &["compare", name, name],
         ] {
             let said = lab.cassay(arguments).ended_with(5);
-            said.says(&[expected, "seen "]);
+            said.says(&[expected, "found "]);
             assert_eq!(said.stdout, "", "{arguments:?}");
         }
         assert!(!lab.path().join("report.html").exists());

@@ -79,7 +79,7 @@ fn the_plan_records_effective_requests_and_a_report_shows_them() {
         "500 ms",
         "after 2 ms",
         "compression lz4",
-        "failed try: 3",
+        "failed attempt: 3",
     ] {
         assert!(sent.contains(part), "{part}:\n{sent}");
     }

@@ -143,7 +143,7 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
         rest = rest.trim_start();
         match rest.strip_prefix(',') {
             Some(after) => rest = after,
-            None => ensure!(rest.starts_with('}'), "its labels are unterminated"),
+            None => ensure!(rest.starts_with('}'), "the labels are unterminated"),
         }
     }
 }
