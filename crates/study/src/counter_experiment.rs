@@ -5,6 +5,7 @@
 //! the result does not move, the resource is not the limit.
 
 use crate::checked_tree::Tree;
+use crate::format;
 use crate::settings::{Study, Variant};
 use analysis::limits::LimitKind;
 use analysis::procedure::Point;
@@ -240,6 +241,24 @@ fn merge(base: &mut Value, over: &Value) {
     }
 }
 
+/// Returns a checked tree without the values that are defaults. Some defaults, such as the method of
+/// restoring a snapshot, are not permitted in every study.
+fn without_defaults(tree: &Tree, path: &str) -> Value {
+    let Tree::Map(entries) = tree else {
+        return tree.to_json();
+    };
+    let kept = entries.iter().filter_map(|(key, value)| {
+        let path = match path {
+            "" => key.clone(),
+            _ => format!("{path}.{key}"),
+        };
+        let default = format::field(&path).and_then(|field| field.default);
+        let is_default = default.is_some_and(|default| value.to_word() == default);
+        (!is_default).then(|| (key.clone(), without_defaults(value, &path)))
+    });
+    Value::Object(kept.collect())
+}
+
 /// Returns the text of the experiment's study: the settings of `variant` at `point` without faults,
 /// as they were and with the change.
 pub fn text(
@@ -249,7 +268,7 @@ pub fn text(
     change: &SettingChange,
     blocks: usize,
 ) -> String {
-    let mut whole = match variant.tree.to_json() {
+    let mut whole = match without_defaults(&variant.tree, "") {
         Value::Object(entries) => entries,
         _ => Map::new(),
     };
@@ -257,9 +276,9 @@ pub fn text(
     for key in ["faults", "require", "price_per_hour", "procedure"] {
         whole.remove(key);
     }
-    let (load, metric) = match point {
-        Point::Threads(count) => (json!({ "threads": count }), "ops_per_s"),
-        Point::Rate(rate) => (json!({ "rate": rate }), "p99"),
+    let load = match point {
+        Point::Threads(count) => json!({ "threads": count }),
+        Point::Rate(rate) => json!({ "rate": rate }),
     };
     let question = format!(
         "Does {} limit the load? It is {} instead of {}.",
@@ -271,7 +290,6 @@ pub fn text(
         "seed": study.seed,
         "procedure": { "fixed": load },
         "repeat": { "blocks": blocks },
-        "primary": { "metric": metric },
         "variants": { AS_IT_WAS: {}, CHANGED: change.overlay },
     });
     if let Value::Object(head) = head {

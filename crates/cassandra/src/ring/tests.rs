@@ -176,7 +176,7 @@ fn replication_is_read_as_the_server_writes_it() {
         ),
         (
             &[("class", "org.example.MyStrategy")],
-            "org.example.MyStrategy is unknown",
+            "the replication strategy org.example.MyStrategy",
         ),
     ] {
         let error = parse(bad).unwrap_err();
