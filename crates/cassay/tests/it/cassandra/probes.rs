@@ -322,7 +322,7 @@ fn by_cql_alone_operations_are_seen_and_the_rest_is_named(attach: &AttachSpec, l
     let unseen = theirs.unseen(&every_probe()).join("\n");
     for what in [
         "jvm: heap",
-        "cassandra: pending compactions",
+        "cannot read pending compactions",
         "gc_log: pauses",
         "port: 8778",
     ] {
