@@ -96,7 +96,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
         .context("the writing thread of the disk benchmark panicked")??;
     match (found, written) {
         (Some(_), _) => Ok(()),
-        // If there is no other file, the test reads the file that it has just written.
+        // Without another file, the test reads the file that it has just written.
         (None, Some(file)) => {
             let begun_ns = clock::now_ns();
             say("read", begun_ns, read(&file, work))

@@ -139,7 +139,7 @@ mod tests {
         let (study, trials) = compressors();
         let found = comparisons(&study, &trials);
         let costs: Vec<CostKind> = found.iter().map(|one| one.cost).collect();
-        // If there are trials without reads, there is no ratio of reads.
+        // Trials without reads have no ratio of reads.
         assert_eq!(costs, [CostKind::ServerCpu, CostKind::DiskSpace]);
         assert!(!found[0].differs && found[1].differs);
         let ([low, high], ratio) = (found[1].ci95.expect("four blocks"), found[1].ratio);

@@ -12,7 +12,7 @@ use measure::Outcome;
 use std::time::Duration;
 use workload::{Program, Statement};
 
-/// Marks that there is no statement.
+/// Marks the absence of a statement.
 pub(crate) const NO_STATEMENT: u16 = u16::MAX;
 pub(crate) const NO_KIND: u8 = u8::MAX;
 /// Maximum number of kinds of operation in a program.

@@ -39,7 +39,7 @@ fn bytes(host: &Host, name: &str) -> u64 {
     found.map_or(0, |entry| entry.bytes)
 }
 
-/// Reads a number from a file. Returns 0 if there is no number.
+/// Reads a number from a file. Returns 0 if the file contains no number.
 fn number(host: &Host, name: &str) -> u64 {
     let text = host.agent().read(&host.folder().join(name)).unwrap_or_default();
     String::from_utf8_lossy(&text).trim().parse().unwrap_or(0)

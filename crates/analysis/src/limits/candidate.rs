@@ -15,7 +15,7 @@ const FULLNESS_MAX: f64 = 3.0;
 /// Observation with which the observation of a trial is compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Before<'a> {
-    /// There is no other observation.
+    /// The study made no other observation.
     Nothing,
     /// A lower load. A resource that is full at both loads may still be the limit of the higher
     /// one.

@@ -174,7 +174,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
         if unseen.is_empty() {
             continue;
         }
-        // The settings could not be read, so there is no evidence of a change or of its absence.
+        // cassay could not read the settings, so it does not know if a setting changed.
         if outcome == RuleOutcome::Pass {
             outcome = RuleOutcome::Unknown;
         }

@@ -54,7 +54,7 @@ const POOLS: [&str; 19] = [
     "CodeHeap 'non-profiled nmethods'",
 ];
 
-/// Keys of a memory size. The maximum is absent if there is no limit.
+/// Keys of a memory size. The maximum is absent if the size is unlimited.
 const PARTS: [&str; 3] = ["used", "committed", "max"];
 
 /// Probe of one node's JVM.

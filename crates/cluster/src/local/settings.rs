@@ -278,7 +278,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "cluster_name": "cassay",
         "num_tokens": node.tokens.len(),
         "initial_token": tokens.join(","),
-        // In a new cluster, there is no data to stream.
+        // A new cluster has no data to stream.
         "auto_bootstrap": false,
         "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
         "seed_provider": [{

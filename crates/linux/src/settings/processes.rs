@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A limit. `None` means that there is no limit.
+/// A limit. `None` means unlimited.
 pub type Limit = Option<u64>;
 
 /// Names of the limits of a process, in `limits.conf` and in the kernel.

@@ -127,7 +127,7 @@ pub(super) fn host_proofs(
             .map(|(quota, period)| quota / period);
         // The kernel stores the quota in whole microseconds per period of 100 ms.
         let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
-        // If there is no quota, the JVM reports a text instead of a number.
+        // Without a quota, the JVM reports a text instead of a number.
         let found = cores.map(|cores| cores.to_string()).or_else(|| fact("cpu_quota"));
         proofs.push(proof("cpu_quota", quota.to_string(), found, holds));
     }
