@@ -47,6 +47,8 @@ pub enum FileKind {
     Records,
     /// Histograms of a run, which are read one by one.
     Histograms,
+    /// The profile of a node in a run, which is read line by line.
+    Profile,
     /// Any file of a run whose bytes are counted or copied, without being parsed.
     RunFile,
     /// The journal of a run, which a reader holds in memory.
@@ -75,7 +77,7 @@ pub enum FileKind {
 
 impl FileKind {
     /// All kinds of files.
-    pub const ALL: [FileKind; 28] = [
+    pub const ALL: [FileKind; 29] = [
         FileKind::Study,
         FileKind::Workload,
         FileKind::QueryLog,
@@ -92,6 +94,7 @@ impl FileKind {
         FileKind::Record,
         FileKind::Records,
         FileKind::Histograms,
+        FileKind::Profile,
         FileKind::RunFile,
         FileKind::Journal,
         FileKind::Export,
@@ -142,6 +145,7 @@ impl FileKind {
             FileKind::Record => ("a record of a run", 32 * MIB, HELD),
             FileKind::Records => ("a file of records", 256 * GIB, IN_PIECES),
             FileKind::Histograms => ("a file of histograms", 256 * GIB, IN_PIECES),
+            FileKind::Profile => ("a profile", 64 * MIB, IN_PIECES),
             FileKind::RunFile => ("a file of a run", 256 * GIB, IN_PIECES),
             FileKind::Journal => ("a journal", 32 * MIB, HELD),
             FileKind::Export => ("the list of an exported snapshot", 16 * MIB, HELD),

@@ -49,6 +49,7 @@ pub fn tried(kind: FileKind) -> Tried {
         FileKind::Jar => Tried::As(&["jar"]),
         FileKind::Archive => Tried::As(&["tarball"]),
         FileKind::Supply => Tried::As(&["maven-settings"]),
+        FileKind::Profile => Tried::As(&["profile"]),
         FileKind::RunFile => Tried::Not("its bytes are counted, and compared with a digest"),
         FileKind::Password => Tried::Not("its first line is the password, whatever it is"),
         FileKind::Note => Tried::Not("it lies in a folder that only this user writes to"),
