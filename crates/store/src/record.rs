@@ -42,6 +42,10 @@ pub use crate::nodes_record::{
     ProofRecord, SettingVerdict, numbers_of,
 };
 pub use crate::price_performance::{CapacityRecord, PriceRecord};
+pub use crate::profile_findings::{
+    CallTreeRecord, FrameDifferenceRecord, ProfileDifferenceRecord, ProfileUnit,
+    ProfilerCostRecord, ProfilesRecord, VariantProfileRecord,
+};
 pub use crate::published::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };
@@ -340,6 +344,9 @@ pub struct FindingsRecord {
     /// Comparisons of trials with a fault with trials without faults, if the study requests them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_faults: Vec<WithoutFaultsRecord>,
+    /// CPU profiles of the variants, and the frames in which they differ. Absent without profiles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profiles: Option<ProfilesRecord>,
     /// Published figures next to the measured figures. Absent if the study names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedRecord>,
