@@ -6,11 +6,13 @@
 mod box_picture;
 mod columns;
 mod headline;
+mod icicle;
 mod lead_figure;
 
 pub use box_picture::{BoxGroup, Leaf, Part, Picture, Style};
 pub use columns::TableBuilder;
 pub use headline::{Figure, Headline, NextStep};
+pub use icicle::{FrameKind, Icicle, IcicleFrame};
 pub use lead_figure::{
     AxisScale, ColorRole, CurvePlot, LeadFigure, Mark as LeadMark, Plot, PlotAxis, RowsPlot,
     ValueRow,
@@ -150,6 +152,10 @@ pub enum Block {
     Chart(Chart),
     /// A picture of nested boxes.
     Picture(Picture),
+    /// A call tree with costs.
+    Icicle(Icicle),
+    /// A figure without a script. The text is its anchor, which is unique in the page.
+    Figure(&'static str, LeadFigure),
     /// Several charts, from which the reader chooses one by its label.
     Choice(String, Vec<(String, Chart)>),
     /// Sentences under a heading, with one item for each sentence.

@@ -18,6 +18,16 @@ measure::word_enum! {
     }
 }
 
+impl ProfileUnit {
+    /// Returns the unit in sentences and tables.
+    pub fn words(self) -> &'static str {
+        match self {
+            ProfileUnit::Microseconds => "µs",
+            ProfileUnit::Bytes => "bytes",
+        }
+    }
+}
+
 /// Profiles of the variants of a run, at one load. All costs are per operation of the whole
 /// cluster, summed over its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -163,9 +173,25 @@ pub struct ProfilerCostRecord {
     pub blocks: usize,
 }
 
+/// Returns the name of a frame without its package: `Class.method` for a Java method.
+pub fn frame_label(frame: &str) -> String {
+    let is_java = frame.contains('.') && !frame.contains("::") && !frame.contains('(');
+    match frame.rsplit_once('/') {
+        Some((_, name)) if is_java => name.to_owned(),
+        _ => frame.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_label_of_a_method_has_no_package() {
+        assert_eq!(frame_label("org/apache/cassandra/db/A.b"), "A.b");
+        assert_eq!(frame_label("os::javaTimeNanos()"), "os::javaTimeNanos()");
+        assert_eq!(frame_label("/usr/lib/libz"), "/usr/lib/libz");
+    }
 
     #[test]
     fn the_folder_of_the_profiles_is_inside_their_run() {

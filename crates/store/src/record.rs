@@ -44,7 +44,7 @@ pub use crate::nodes_record::{
 pub use crate::price_performance::{CapacityRecord, PriceRecord};
 pub use crate::profile_findings::{
     CallTreeRecord, FrameDifferenceRecord, ProfileDifferenceRecord, ProfileUnit,
-    ProfilerCostRecord, ProfilesRecord, VariantProfileRecord,
+    ProfilerCostRecord, ProfilesRecord, VariantProfileRecord, frame_label,
 };
 pub use crate::published::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,

@@ -2,7 +2,8 @@
 //!
 //! Invariants: a node comes after its parent, so a pass from the end adds up the costs of subtrees.
 //! The memory of a tree has a limit, whatever the file of stacks contains. Costs beyond the limit
-//! stay with the last caller that the tree has, so the total is exact.
+//! stay with the last caller that the tree has. They are lost only if a file has more than a
+//! thousand thread pools.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,6 +12,8 @@ const NODES_MAX: usize = 200_000;
 /// Maximum number of frames of a stack. The profiler reports at most 2048 frames, and stacks of
 /// Cassandra have up to 150.
 const DEPTH_MAX: usize = 512;
+/// Number of nodes that only thread pools may use. A profile of Cassandra has about 60 pools.
+const POOLS_MAX: usize = 1000;
 /// Maximum number of names of frames. A profile of Cassandra has 2,000 to 8,000.
 const NAMES_MAX: usize = 200_000;
 
@@ -30,7 +33,7 @@ impl Names {
         if let Some(number) = self.numbers.get(name) {
             return Some(*number);
         }
-        if self.names.len() >= NAMES_MAX {
+        if self.names.len() >= NAMES_MAX && name != REST {
             return None;
         }
         let number = self.names.len() as u32;
@@ -92,6 +95,7 @@ impl CallTree {
                 None => break,
             }
         }
+        let at = at.or_else(|| self.child(None, names.number(REST)?));
         if let Some(at) = at {
             self.nodes[at as usize].own += cost;
         }
@@ -120,7 +124,13 @@ impl CallTree {
         if let Some(child) = self.children.get(&(parent, name)) {
             return Some(*child);
         }
-        if self.nodes.len() >= NODES_MAX {
+        // Thread pools have additional space, and one of them is for stacks without space.
+        let most = if parent.is_none() {
+            NODES_MAX + POOLS_MAX
+        } else {
+            NODES_MAX
+        };
+        if self.nodes.len() >= most {
             return None;
         }
         let child = self.nodes.len() as u32;

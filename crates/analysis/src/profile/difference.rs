@@ -301,15 +301,17 @@ fn calls(pairs: &[[SideCosts<'_>; 2]], large: &BTreeSet<u32>) -> BTreeMap<(u32, 
     let mut calls: BTreeMap<(u32, u32), [f64; 2]> = BTreeMap::new();
     for pair in pairs {
         for (side, costs) in pair.iter().enumerate() {
-            let (nodes, with_callees) = (costs.of.tree.nodes(), costs.of.tree.costs());
-            for (at, node) in nodes.iter().enumerate() {
-                let Some(parent) = node.parent else { continue };
+            let nodes = costs.of.tree.nodes();
+            walk(&costs.of.tree, costs.costs.len(), |node, cost, is_open| {
+                // A recursive callee counts once, as in its own cost.
+                let Some(parent) = node.parent else { return };
                 let call = (nodes[parent as usize].name, node.name);
-                if large.contains(&call.0) && large.contains(&call.1) {
-                    let per_operation = with_callees[at] / costs.of.operations;
+                let is_first = !is_open[node.name as usize];
+                if is_first && large.contains(&call.0) && large.contains(&call.1) {
+                    let per_operation = cost / costs.of.operations;
                     calls.entry(call).or_default()[side] += per_operation / pairs.len() as f64;
                 }
-            }
+            });
         }
     }
     calls
