@@ -5,7 +5,7 @@
 //! without it.
 
 use crate::jolokia::{Bulk, Jolokia};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -84,6 +84,25 @@ pub fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> 
     }
     let cleared = agent.call(STORAGE, OPERATION, &[json!(tag), json!([keyspace])]);
     cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
+}
+
+/// Passes a command to the library of a profiler that the node's JVM has loaded. `library` is the
+/// path of the library on the node's host.
+///
+/// # Errors
+/// The node does not answer, or the library refuses the command.
+pub fn command_library(agent: &Jolokia, library: &str, command: &str) -> Result<()> {
+    const MBEAN: &str = "com.sun.management:type=DiagnosticCommand";
+    // Without the quotes, the JVM splits the command at its first `=`.
+    let arguments = [json!([library, format!("\"{command}\"")])];
+    let answer = agent.call(MBEAN, "jvmtiAgentLoad", &arguments)?;
+    let text = answer.as_str().unwrap_or_default();
+    ensure!(
+        text.trim_end().ends_with("return code: 0"),
+        "the JVM answers to `{command}`: {}",
+        text.trim()
+    );
+    Ok(())
 }
 
 /// A snapshot of one table on a node.

@@ -25,6 +25,7 @@ mod overview;
 mod page_cache;
 mod placement;
 mod probe;
+mod profiler;
 mod readings;
 mod settle;
 mod snapshot;
@@ -40,6 +41,7 @@ pub use local::{
 };
 pub use logs::{LogsTaken, LogsUntil};
 pub use missing_logs::Gap;
+pub use profiler::NodeProfile;
 pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{
     ComparedTable, Comparison, Export, ExportedNode, ImportResult, NodeSnapshot, RestoreHow,

@@ -98,6 +98,9 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// The node has none, with the reason.
     fn jolokia(&self, node: NodeIndex) -> Result<&Jolokia, String>;
 
+    /// Returns the access to the profiler of a node. `None` if the node has not loaded it.
+    fn profiler(&self, node: NodeIndex) -> Option<ProfilerPlace<'_>>;
+
     /// Stops and removes everything that cassay started for the nodes.
     ///
     /// # Errors
@@ -114,4 +117,14 @@ pub(crate) struct LogPlace<'a> {
     /// Log folder, if readable. For attached nodes, also the lengths of its files at the time of
     /// attaching.
     pub folder: Option<(PathBuf, Option<&'a Marks>)>,
+}
+
+/// The library of async-profiler in a node, and the folder into which it writes.
+pub(crate) struct ProfilerPlace<'a> {
+    /// Agent on the node's host.
+    pub agent: &'a Agent,
+    /// Path of the library on the node's host.
+    pub library: PathBuf,
+    /// Folder of temporary files of the node.
+    pub folder: PathBuf,
 }

@@ -5,9 +5,9 @@
 //! can be interrupted and resumed. Invariant: the experiments together are not expected to last
 //! longer than the study permits.
 
-use analysis::Finding;
 use analysis::limits::LimitKind;
 use analysis::procedure::Point;
+use analysis::{Finding, VariantName};
 use anyhow::Result;
 use measure::number::{duration, round};
 use std::path::{Path, PathBuf};
@@ -166,7 +166,7 @@ impl CounterExperiments<'_> {
         let mut least_s = 0.0;
         for blocks in BLOCKS {
             let text = counter_experiment::text(self.study, variant, point, change, blocks);
-            let study = resolve("study.yaml", &text, &self.overrides())
+            let study = resolve("study.yaml", &text, &child_overrides(self.study))
                 .map_err(|mistakes| format!("the changed setting is not possible: {mistakes}"))?;
             let plan = study::plan::plan(&study).map_err(|error| error.to_string())?;
             if plan.estimate.seconds <= left_s {
@@ -180,33 +180,39 @@ impl CounterExperiments<'_> {
             duration(left_s.max(0.0))
         ))
     }
+}
 
-    /// Returns the overrides of an experiment. Its text already contains those of the run.
-    fn overrides(&self) -> Overrides {
-        let own = &self.study.overrides;
-        let mut inputs = own.inputs.clone();
-        inputs.extend(self.study.inputs.clone());
-        Overrides {
-            inputs,
-            recordings: self.study.recordings.clone(),
-            files: own.files.clone(),
-            registry: own.registry,
-            granted: own.granted.clone(),
-            recorded: own.recorded,
-            ..Overrides::default()
-        }
+/// Returns the overrides of a run that follows the run of `study`. The text of its study already
+/// contains the overrides of that run.
+pub(crate) fn child_overrides(study: &Study) -> Overrides {
+    let own = &study.overrides;
+    let mut inputs = own.inputs.clone();
+    inputs.extend(study.inputs.clone());
+    Overrides {
+        inputs,
+        recordings: study.recordings.clone(),
+        files: own.files.clone(),
+        registry: own.registry,
+        granted: own.granted.clone(),
+        recorded: own.recorded,
+        ..Overrides::default()
     }
 }
 
 /// Returns the load of an experiment: one at which the target was full. Searches and ladders of
 /// rates are repeated in a closed loop, because an open loop above the limit only builds a backlog.
 fn experiment_point(limit: &LimitRecord, findings: &FindingsRecord) -> Option<Point> {
-    let of_variant = || findings.trials.iter().filter(|trial| trial.variant == limit.variant);
     if limit.other.is_some() {
         return limit.point;
     }
-    let best =
-        of_variant().max_by(|one, other| one.all.ops_per_s.total_cmp(&other.all.ops_per_s))?;
+    busiest_point(&limit.variant, findings)
+}
+
+/// Returns a load at which a variant was full: that of its highest throughput. An open loop becomes
+/// a closed loop with twice the operations in flight.
+pub(crate) fn busiest_point(variant: &VariantName, findings: &FindingsRecord) -> Option<Point> {
+    let of_variant = findings.trials.iter().filter(|trial| trial.variant == *variant);
+    let best = of_variant.max_by(|one, other| one.all.ops_per_s.total_cmp(&other.all.ops_per_s))?;
     match best.point? {
         Point::Threads(_) => best.point,
         Point::Rate(_) => Some(Point::Threads(counter_experiment::threads_for(

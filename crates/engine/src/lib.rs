@@ -27,6 +27,7 @@ mod phase_times;
 pub mod plan_record;
 pub mod preflight;
 mod probe_collector;
+mod profile_run;
 mod resume;
 mod running_target;
 mod schema_check;
@@ -61,6 +62,7 @@ use counter_experiments::{CounterExperiments, ExperimentRun, ExperimentsEnd};
 use findings::data_generation;
 use fleet_use::FleetUse;
 use next_trials::{Histories, NextStep};
+use profile_run::ProfileRun;
 use running_target::Running;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -217,7 +219,7 @@ impl<'a> Engine<'a> {
         let mut findings =
             findings::conclude(self.study, trials, &path, reason.as_deref(), &mut say);
         findings.remains = self.remains();
-        if reason.is_none() && self.experiment(&path, &mut findings)? == ExperimentsEnd::Interrupted
+        if reason.is_none() && self.extra_runs(&path, &mut findings)? == ExperimentsEnd::Interrupted
         {
             return self.interrupt(path);
         }
@@ -229,8 +231,9 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Tests the cause of the limit by experiments, if the study asks for them.
-    fn experiment(&mut self, path: &Path, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
+    /// Tests the cause of the limit by experiments, and profiles the nodes in extra trials, if the
+    /// study asks for them.
+    fn extra_runs(&mut self, path: &Path, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
         let (options, events) = (self.options, RefCell::new(&mut *self.events));
         let mut conduct = |study: &Study, plan: &Plan, results: PathBuf| {
             let options = Options {
@@ -253,7 +256,16 @@ impl<'a> Engine<'a> {
             conduct: &mut conduct,
             say: &mut say,
         };
-        experiments.test(findings)
+        if experiments.test(findings)? == ExperimentsEnd::Interrupted {
+            return Ok(ExperimentsEnd::Interrupted);
+        }
+        let mut profiles = ProfileRun {
+            study: self.study,
+            path,
+            conduct: &mut conduct,
+            say: &mut say,
+        };
+        profiles.profile(findings)
     }
 
     /// Records the interruption of the run.

@@ -11,6 +11,7 @@ mod import_step;
 mod limits;
 mod load_phase;
 pub(super) mod missing_files;
+mod profiles;
 mod read_back;
 mod registers;
 mod server_counts;
@@ -40,6 +41,7 @@ use findings::recovery;
 use imports::ImportStep;
 use load::{History, Outcomes, VerifyReads};
 use measure::{IntervalConsumer, SummedInterval};
+use profiles::Profiling;
 use server_counts::Counting;
 use std::path::Path;
 use std::sync::Arc;
@@ -115,6 +117,8 @@ struct State {
     /// Series of the long trial of an endurance study. `None` for other trials.
     courses: Option<Courses>,
     timeline: Timeline,
+    /// Profiles of the nodes in the window.
+    profiling: Profiling,
     /// Sums over the measured window.
     tally: Tally,
     /// Counts of each client within the window.
@@ -215,6 +219,7 @@ impl TrialRun<'_> {
             // here.
             finding.gaps = gaps;
             self.recovered(finding, state.writer.path())?;
+            state.profiling.write(&state.writer, finding).context("store the profiles")?;
             state.writer.write_overview(finding)?;
         }
         Ok(end)
@@ -243,6 +248,7 @@ impl TrialRun<'_> {
             storage: Storage::default(),
             gather: ProbeCollector::default(),
             courses: None,
+            profiling: Profiling::for_trial(self.settings),
             tally: Tally::default(),
             clients: ClientTallies::default(),
             evidence: Evidence::default(),

@@ -5,8 +5,8 @@
 //! listed with the name of its variant.
 
 use crate::settings::{
-    GuardedClusters, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
-    Settings, Study, StudyFault, Variant,
+    GuardedClusters, Import, Keyspace, Load, PageCache, Probes, Profile, ProfiledTrials,
+    Replication, Reset, RestoreMethod, Settings, Study, StudyFault, Variant,
 };
 use crate::target_differences;
 use crate::units;
@@ -238,6 +238,7 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
     parts.extend(local.jvm_options.iter().map(|one| hidden(one).into_owned()));
     let shared = local.class_sharing.then(|| "class data sharing".to_owned());
     parts.extend(shared);
+    parts.extend(local.profiler.then(|| "async-profiler loaded".to_owned()));
     parts.extend(topology(&local.topology));
     parts
 }
@@ -382,6 +383,9 @@ fn probes(probes: &Probes) -> Vec<String> {
         let period = units::format_duration_ns(period);
         parts.push(format!("{} every {period}", names.join(" ")));
     }
+    let measured = |profile: &&Profile| profile.trials == ProfiledTrials::Measured;
+    let event = probes.profile.as_ref().filter(measured).map(|profile| profile.event.name());
+    parts.extend(event.map(|event| format!("profiles of {event}")));
     parts.extend(probes.import.iter().map(|import| match import {
         Import::Esxtop { file, .. } => format!("esxtop from {file}"),
         Import::PrometheusFile { file } => format!("Prometheus from {file}"),

@@ -243,7 +243,7 @@ fn merge(base: &mut Value, over: &Value) {
 
 /// Returns a checked tree without the values that are defaults. Some defaults, such as the method
 /// of restoring a snapshot, are not permitted in every study.
-fn without_defaults(tree: &Tree, path: &str) -> Value {
+pub(crate) fn without_defaults(tree: &Tree, path: &str) -> Value {
     let Tree::Map(entries) = tree else {
         return tree.to_json();
     };

@@ -25,6 +25,7 @@ pub mod merge;
 pub mod needs;
 pub mod payload;
 pub mod plan;
+pub mod profile_study;
 pub mod published_figures;
 pub mod read_back;
 pub mod reference;

@@ -33,7 +33,7 @@ pub use faults::{PlannedHit, StudyFault};
 pub use guard::{Guard, GuardLimits, GuardedClusters};
 pub use keyspace::{Keyspace, Replication};
 pub use own_table::{KEYS_DEFAULT, KEYS_MAX, KEYS_PER_S_DEFAULT, OwnTable};
-pub use probes::{Import, PERIOD_NS, Probes};
+pub use probes::{Import, PERIOD_NS, Probes, Profile, ProfileEvent, ProfileEvery, ProfiledTrials};
 pub use published_figures::{Failure, Figure, PublishedFile, Ratio};
 pub use recorded_traffic::{RecordedTraffic, Recordings};
 pub use registry::Registry;

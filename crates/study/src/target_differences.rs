@@ -100,6 +100,10 @@ pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> 
         };
         words.push(format!("{with} class data sharing"));
     }
+    if there.profiler != wanted.profiler {
+        let with = if wanted.profiler { "with" } else { "without" };
+        words.push(format!("{with} async-profiler loaded"));
+    }
     if there.topology != wanted.topology {
         let asked = conditions::topology(&wanted.topology);
         words.push(asked.unwrap_or_else(|| "topology none".to_owned()));

@@ -81,7 +81,12 @@ fn with(
     let here = nearby(pinned, &jars, settings, voice)?;
     let by = match from_repository(recipe, here, &jars, repository, settings, voice) {
         Ok(by) => by,
-        Err(failure) if failure.is_of_the_way && repository.is_none() && maven::is_installed() => {
+        Err(failure)
+            if failure.is_of_the_way
+                && repository.is_none()
+                && !recipe.pom.is_empty()
+                && maven::is_installed() =>
+        {
             voice(Message::Line(&format!("note: {:#}", failure.error)));
             let lock = fill_with_maven(folder, recipe, voice)?;
             let _ = std::fs::remove_dir_all(&work);
@@ -189,9 +194,9 @@ fn from_repository(
     let repository = chosen(repository, settings.mirror.as_deref())?;
     let bytes: u64 = here.missing.iter().map(|file| file.bytes).sum();
     voice(Message::Line(&format!(
-        "downloading {} of Cassandra {} ({}) from {}, once",
+        "downloading {} of {} ({}) from {}, once",
         number::counted(here.missing.len(), "jar"),
-        recipe.release,
+        recipe.product,
         number::bytes(bytes),
         repository.address()
     )));

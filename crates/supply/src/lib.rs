@@ -18,6 +18,7 @@ pub mod java;
 mod listing;
 mod lock;
 mod maven;
+pub mod profiler;
 mod progress;
 mod published;
 mod repository;
@@ -54,6 +55,8 @@ pub struct Supply {
     /// Hints for the compiler about methods that it should inline. They are part of the server's
     /// build.
     pub compiler_hints: Option<PathBuf>,
+    /// The library of async-profiler, if nodes must load it.
+    pub profiler: Option<PathBuf>,
     /// Release of Cassandra.
     pub release: Release,
     /// Identity that distinguishes a build from other builds with the same name. `None` for
@@ -242,6 +245,7 @@ fn list_jars(folder: &Path, lock: &Lock, release: &Release) -> Supply {
         jamm: jar("jamm-").map(path).unwrap_or_default(),
         jolokia,
         compiler_hints: Some(folder.join(HINTS)),
+        profiler: None,
         release: release.clone(),
         build: None,
     }

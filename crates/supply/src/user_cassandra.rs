@@ -49,6 +49,7 @@ pub(crate) fn read_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Suppl
         jamm: home.jamm,
         jolokia,
         compiler_hints: home.compiler_hints,
+        profiler: None,
         release: home.release,
         build: Some(BuildIdentity { digest, commit }),
     })

@@ -22,8 +22,11 @@ const RECORD: &str = "supply.lock";
 /// The files of a version, and the data with which they are verified.
 #[derive(Debug)]
 pub(crate) struct Recipe {
+    /// Product and version, for messages and for the folder, such as `Cassandra 5.0.9`.
+    pub product: String,
+    /// Release of Cassandra. For another product, the default release.
     pub release: Release,
-    /// The pom that Maven resolves.
+    /// The pom that Maven resolves. Empty if only a repository provides the files.
     pub pom: String,
     /// The files of the pinned version. `None` for other versions.
     pub pinned: Option<Vec<PinnedFile>>,
@@ -39,6 +42,7 @@ impl Recipe {
             None
         };
         Ok(Recipe {
+            product: format!("Cassandra {release}"),
             release: release.clone(),
             pom: POM.replace(POM_VERSION, release.version()),
             lock: pinned.as_deref().map(lock_of),
@@ -46,10 +50,22 @@ impl Recipe {
         })
     }
 
+    /// Returns the recipe of a product that is not a release of Cassandra.
+    pub fn of_files(product: String, files: Vec<PinnedFile>) -> Recipe {
+        Recipe {
+            product,
+            release: versions::DEFAULT.release(),
+            pom: String::new(),
+            lock: Some(lock_of(&files)),
+            pinned: Some(files),
+        }
+    }
+
     /// Returns a recipe with other pinned files.
     #[cfg(test)]
     pub fn pinned(files: Vec<PinnedFile>) -> Recipe {
         Recipe {
+            product: "Cassandra".to_owned(),
             release: versions::DEFAULT.release(),
             pom: POM.to_string(),
             lock: Some(lock_of(&files)),
@@ -64,11 +80,8 @@ impl Recipe {
         } else {
             "unpinned-"
         };
-        cache.join(format!(
-            "cassandra-{}-{begin}{}",
-            self.release,
-            self.short()
-        ))
+        let product = self.product.to_lowercase().replace(' ', "-");
+        cache.join(format!("{product}-{begin}{}", self.short()))
     }
 
     /// Returns a short hash of the recipe, for use in names.

@@ -56,12 +56,12 @@ impl Target {
 
 impl LocalSpec {
     fn change_from(&self, from: &LocalSpec) -> Change {
-        let link = |spec: &LocalSpec| spec.hosts.as_ref().map(|hosts| hosts.host.link);
+        let limits = |spec: &LocalSpec| spec.hosts.as_ref().map(|hosts| hosts.host.clone());
         if !self.hindrances(from).is_empty() {
             Change::Start
         } else if self.has_other_files(from) || self.has_other_machine(from) {
             Change::Restart
-        } else if link(self) != link(from) {
+        } else if limits(self) != limits(from) {
             Change::Limits
         } else {
             Change::None
@@ -114,15 +114,19 @@ impl LocalSpec {
             || self.yaml != from.yaml
             || self.jvm_options != from.jvm_options
             || self.class_sharing != from.class_sharing
+            || self.profiler != from.profiler
             || self.topology != from.topology
     }
 
     /// Returns true if a JVM would see a machine of another size. A JVM reads the size only at its
-    /// start.
+    /// start. It rounds a CPU quota up to whole CPUs, so a quota of 0.5 and one of 0.75 are equal.
     pub fn has_other_machine(&self, from: &LocalSpec) -> bool {
         let machine = |spec: &LocalSpec| {
             let host = spec.hosts.as_ref().map(|hosts| hosts.host.clone());
-            host.map(|host| (host.cpus, host.cpu_quota, host.memory_bytes))
+            host.map(|host| {
+                let whole_cpus = host.cpu_quota.map(f64::ceil);
+                (host.cpus, whole_cpus, host.memory_bytes)
+            })
         };
         machine(self) != machine(from)
     }
@@ -173,6 +177,7 @@ mod tests {
                 Change::Limits,
             ),
             (host(|host| host.cpu_quota = Some(1.5)), Change::Restart),
+            (host(|host| host.disk.read_iops = Some(100)), Change::Limits),
             (local(|spec| spec.heap_bytes = 640 << 20), Change::Restart),
             (
                 local(|spec| spec.collector = Some(Collector::Z)),
@@ -183,6 +188,7 @@ mod tests {
                 Change::Restart,
             ),
             (local(|spec| spec.class_sharing = true), Change::Restart),
+            (local(|spec| spec.profiler = true), Change::Restart),
             (
                 local(|spec| spec.topology.placing = Placing::Pinned),
                 Change::Restart,
@@ -209,5 +215,12 @@ mod tests {
         ] {
             assert_eq!(to.change_from(&from), expected, "{to:?}");
         }
+    }
+
+    #[test]
+    fn a_jvm_only_sees_whole_cpus_of_a_quota() {
+        let quota = |cores| host(|host| host.cpu_quota = Some(cores));
+        assert_eq!(quota(0.75).change_from(&quota(0.5)), Change::Limits);
+        assert_eq!(quota(1.25).change_from(&quota(1.0)), Change::Restart);
     }
 }

@@ -96,6 +96,8 @@ pub struct LocalSpec {
     pub jvm_options: Vec<String>,
     /// True if nodes map the server's classes from an archive that was created once.
     pub class_sharing: bool,
+    /// True if nodes load the library of async-profiler, so that cassay can profile them.
+    pub profiler: bool,
     /// Placement of the nodes on their machine.
     #[serde(deserialize_with = "null_as_default")]
     pub topology: Topology,
@@ -125,6 +127,7 @@ impl Default for LocalSpec {
             yaml: serde_json::Map::new(),
             jvm_options: Vec::new(),
             class_sharing: false,
+            profiler: false,
             topology: Topology::default(),
             start_timeout: Duration::from_secs(180),
             authentication: Authentication::None,

@@ -3,7 +3,7 @@
 use super::faults::AttachedControl;
 use super::hosts::AttachedHosts;
 use crate::local::{HostInfo, Layout, NodeDied, NodePlace, NodeReports};
-use crate::target_control::{LogPlace, TargetControl};
+use crate::target_control::{LogPlace, ProfilerPlace, TargetControl};
 use anyhow::{Result, bail};
 use cassandra::probe::GcLog;
 use cassandra::{Access, Handles, Jolokia, LogMarks, Node, NodeInfo, ServerLog};
@@ -118,6 +118,10 @@ impl TargetControl for AttachedControl {
             Some(agent) => agent.as_ref().map_err(Clone::clone),
             None => Err("cassay has no access to Jolokia agents".to_owned()),
         }
+    }
+
+    fn profiler(&self, _: NodeIndex) -> Option<ProfilerPlace<'_>> {
+        None
     }
 
     fn end(self: Box<Self>) -> Result<()> {

@@ -199,6 +199,12 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
     }
     // The JVM considers archives dumped with agents to be for tests only.
     let is_archived = matches!(program.classes, Classes::Archived(_));
+    if let Some(library) = supply.profiler.as_ref().filter(|_| !is_archived) {
+        // Without arguments, the library only waits for commands. With exact positions of samples,
+        // the JVM does not attribute them to the next safepoint.
+        command.args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]);
+        command.arg(format!("-agentpath:{}", library.display()));
+    }
     if let Some(jolokia) = supply.jolokia.as_ref().filter(|_| !is_archived) {
         // The password is in a file, because `ps` would show it on the command line.
         let config = format!("config={conf}/jolokia.properties");

@@ -184,6 +184,7 @@ fn jars(program: &Program) -> Result<Vec<Jar>> {
     files.insert(supply.jamm.clone());
     files.extend(supply.jolokia.clone());
     files.extend(supply.compiler_hints.clone());
+    files.extend(supply.profiler.clone());
     files.into_iter().map(Jar::read).collect()
 }
 
@@ -290,5 +291,6 @@ fn there(program: &Program, java: Java, placed: &BTreeMap<PathBuf, PathBuf>) -> 
     there.supply.jamm = place(&program.supply.jamm);
     there.supply.jolokia = program.supply.jolokia.as_deref().map(place);
     there.supply.compiler_hints = program.supply.compiler_hints.as_deref().map(place);
+    there.supply.profiler = program.supply.profiler.as_deref().map(place);
     there
 }

@@ -90,9 +90,13 @@ impl Program {
         };
         let cache = made_absolute(&dirs.cache)?;
         let wanted = (&spec.release, &spec.origin);
+        let mut supply = supply::resolve(&cache, wanted, &mut plainly(say))?;
+        if spec.profiler {
+            supply.profiler = Some(supply::profiler::library(&cache, &mut plainly(say))?);
+        }
         Ok(Program {
             java,
-            supply: supply::resolve(&cache, wanted, &mut plainly(say))?,
+            supply,
             classes: Classes::Loaded,
             cache,
         })

@@ -57,6 +57,7 @@ impl World for Offering<'_, '_> {
                 if interval.draining {
                     state.timeline.begin_drain(interval.start_ns);
                     state.gather.window_ends(interval.start_ns);
+                    state.profiling.window_ends(&self.running.cluster)?;
                 }
                 (self.run.events)(Event::Interval {
                     progress,
@@ -64,7 +65,12 @@ impl World for Offering<'_, '_> {
                     interval,
                 });
             }
-            Act::Begin(kind, at_ns) => self.run.begin_phase_at(kind, at_ns, state)?,
+            Act::Begin(kind, at_ns) => {
+                self.run.begin_phase_at(kind, at_ns, state)?;
+                if kind == PhaseKind::Measure {
+                    state.profiling.window_begins(&self.running.cluster)?;
+                }
+            }
             Act::Steer(flow) => self.load.steer(flow),
             Act::KeepReadings => {
                 state.gather.write(&mut state.writer)?;
@@ -226,7 +232,8 @@ impl TrialRun<'_> {
             faults,
         } = offering;
         let healed = faults.end(running, state);
-        conducted.and(healed)?;
+        let profiled = state.profiling.window_ends(&running.cluster);
+        conducted.and(healed).and(profiled)?;
         (run.events)(Event::ClientsNow(Vec::new()));
         (run.events)(Event::HostsNow(Vec::new()));
         let summary = load.end().context("offer load")?;

@@ -7,8 +7,9 @@ pub use row::LOCAL_NODES_MAX;
 use crate::format::field::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Capacity, ClientMachine, KEYS_MAX, Load, PageCache, Priority, ROWS_UNLOADED, Reset,
-    RestoreMethod, SAMPLED_NTH, Sample, Settle, Split, Why,
+    Capacity, ClientMachine, KEYS_MAX, Load, PageCache, Priority, Profile, ProfileEvent,
+    ProfileEvery, ProfiledTrials, ROWS_UNLOADED, Reset, RestoreMethod, SAMPLED_NTH, Sample, Settle,
+    Split, Why,
 };
 use cql::Compression;
 use imports::Tool;
@@ -779,6 +780,43 @@ const INSTRUMENT: &[Field] = &[
         probe!(gc_log_ns),
         "true",
         "Every pause in the nodes' garbage collection logs.",
+    ),
+    optional(
+        "probes.profile",
+        Type::Section(|d| d.probes.profile = Some(Profile::default())),
+        "Flame graphs of the nodes, by async-profiler. After the trials, cassay repeats each \
+         variant with and without the profiler, in blocks. The report shows the CPU time per \
+         operation of each method, its difference between two variants, and the profiler's cost.",
+    ),
+    with(
+        "probes.profile.event",
+        choice!(|d| d.profile().event;
+            "ctimer" => ProfileEvent::Ctimer, "cpu" => ProfileEvent::Cpu,
+            "alloc" => ProfileEvent::Alloc, "lock" => ProfileEvent::Lock,
+            "wall" => ProfileEvent::Wall
+        ),
+        "ctimer",
+        "Event that the profiler samples: CPU time (`ctimer`; `cpu` includes the kernel's stacks, \
+         if the kernel permits it), allocated bytes, waits for locks, or elapsed time.",
+    ),
+    with(
+        "probes.profile.every",
+        choice!(|d| d.profile().every;
+            "variant" => ProfileEvery::Variant, "trial" => ProfileEvery::Trial
+        ),
+        "variant",
+        "Number of profiles of a variant: `variant` means one for each of four blocks, `trial` one \
+         for each block of the study.",
+    ),
+    with(
+        "probes.profile.trials",
+        choice!(|d| d.profile().trials;
+            "extra" => ProfiledTrials::Extra, "measured" => ProfiledTrials::Measured,
+            "none" => ProfiledTrials::None
+        ),
+        "extra",
+        "Trials that are profiled: `extra` trials after those of the study, or the `measured` \
+         trials themselves. `none`: the nodes load the profiler, but it does not sample.",
     ),
     optional(
         "probes.import",

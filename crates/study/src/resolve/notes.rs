@@ -38,6 +38,7 @@ pub(super) fn notes(
         ));
     }
     notes.extend(experiments(resolved));
+    notes.extend(profiles(resolved));
     notes
 }
 
@@ -49,6 +50,17 @@ fn experiments(resolved: &ResolvedScale) -> Option<String> {
         "after the trials, experiments of up to {minutes} min test the cause of the limit \
          (`why: confirm`); the durations above do not include them"
     ))
+}
+
+/// Returns a note on the extra trials that profile the nodes.
+fn profiles(resolved: &ResolvedScale) -> Option<String> {
+    let profile = resolved.tree.find("probes.profile")?;
+    let trials = profile.get("trials").map(Tree::to_word);
+    (trials.as_deref() == Some("extra")).then(|| {
+        "after the trials, cassay profiles at most two variants in extra trials \
+         (`probes.profile`); the durations above do not include them"
+            .to_owned()
+    })
 }
 
 /// Returns the notes without duplicates. If a note does not apply to all sides, it contains the

@@ -8,8 +8,8 @@ use super::pods::KubernetesDraft;
 use super::{
     Capacity, Client, ClientMachine, Data, FaultDraft, Guard, HostsDraft, Import, ImportedCommands,
     Keyspace, LADDER_POINTS_MAX, Load, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes,
-    ROWS_UNLOADED, RecordedTraffic, Repeat, Require, ScaleUp, Settings, Verify, Why, Window,
-    Workload,
+    Profile, ProfiledTrials, ROWS_UNLOADED, RecordedTraffic, Repeat, Require, ScaleUp, Settings,
+    Verify, Why, Window, Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, FixedPoint, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -357,6 +357,7 @@ impl Draft {
             release: self.release.as_ref().unwrap_or(&self.local.release).clone(),
             origin: self.own.origin(),
             nodes: nodes.unwrap_or(self.local.nodes),
+            profiler: self.probes.profile.is_some_and(|p| p.trials != ProfiledTrials::Extra),
             hosts,
             ..self.local.clone()
         };
@@ -472,6 +473,11 @@ impl Draft {
     pub(crate) fn fixed(&self) -> Procedure {
         let point = self.points.first();
         point.map_or_else(Procedure::default, |point| FixedPoint(*point).into())
+    }
+
+    /// Returns the profile, whose section is applied before its keys.
+    pub(crate) fn profile(&mut self) -> &mut Profile {
+        self.probes.profile.get_or_insert_default()
     }
 
     fn probes(&self) -> Option<Probes> {

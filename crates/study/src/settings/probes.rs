@@ -19,6 +19,107 @@ pub struct Probes {
     pub gc_log_ns: Option<u64>,
     /// Series of other programs, which are aligned with the time axis of the run at its end.
     pub import: Vec<Import>,
+    /// Profiles of the nodes. `None` if no node is profiled.
+    pub profile: Option<Profile>,
+}
+
+/// How cassay profiles the nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// Event that the profiler samples.
+    pub event: ProfileEvent,
+    /// Number of profiles of a variant.
+    pub every: ProfileEvery,
+    /// Trials in which the profiler samples.
+    pub trials: ProfiledTrials,
+}
+
+measure::word_enum! {
+    /// Events of async-profiler.
+    #[derive(Default)]
+    pub enum ProfileEvent {
+        /// CPU time of the threads, with the kernel's stacks. The kernel must permit it.
+        Cpu = "cpu",
+        /// CPU time of the threads, by a timer for each thread.
+        #[default]
+        Ctimer = "ctimer",
+        /// Allocated bytes.
+        Alloc = "alloc",
+        /// Time of waiting for contended locks.
+        Lock = "lock",
+        /// Elapsed time of all threads, running or not.
+        Wall = "wall",
+    }
+}
+
+measure::word_enum! {
+    /// Number of profiles of a variant.
+    #[derive(Default)]
+    pub enum ProfileEvery {
+        /// One for each of four blocks.
+        #[default]
+        Variant = "variant",
+        /// One for each block of the study, at least four.
+        Trial = "trial",
+    }
+}
+
+measure::word_enum! {
+    /// Trials in which the profiler samples.
+    #[derive(Default)]
+    pub enum ProfiledTrials {
+        /// Extra trials after those of the study.
+        #[default]
+        Extra = "extra",
+        /// The trials of the study.
+        Measured = "measured",
+        /// No trial: the nodes load the profiler, which samples nothing. Such trials are the
+        /// baseline for the cost of sampling.
+        None = "none",
+    }
+}
+
+/// Number of blocks of extra trials, unless the study has more and wants a profile of each trial.
+const PROFILE_BLOCKS: usize = 4;
+
+impl Profile {
+    /// Returns the number of blocks of the extra trials, for a study with `blocks` blocks.
+    pub fn blocks(self, blocks: usize) -> usize {
+        match self.every {
+            ProfileEvery::Variant => PROFILE_BLOCKS,
+            ProfileEvery::Trial => blocks.max(PROFILE_BLOCKS),
+        }
+    }
+}
+
+impl ProfileEvent {
+    /// Returns the time between two samples in ns, or the allocated bytes between two samples.
+    pub fn interval(self) -> u64 {
+        match self {
+            ProfileEvent::Cpu | ProfileEvent::Ctimer => 10_000_000,
+            ProfileEvent::Wall => 20_000_000,
+            ProfileEvent::Alloc => 512 << 10,
+            // The profiler counts locks that a thread waits for longer than this.
+            ProfileEvent::Lock => 10_000,
+        }
+    }
+
+    /// Returns true if the weight of a stack is a number of bytes or ns instead of samples.
+    pub fn is_total(self) -> bool {
+        matches!(self, ProfileEvent::Alloc | ProfileEvent::Lock)
+    }
+
+    /// Returns the options with which async-profiler starts.
+    pub fn options(self) -> String {
+        let interval = self.interval();
+        match self {
+            ProfileEvent::Cpu | ProfileEvent::Ctimer | ProfileEvent::Wall => {
+                format!("event={},interval={interval}", self.name())
+            }
+            ProfileEvent::Alloc => format!("event=alloc,alloc={interval}"),
+            ProfileEvent::Lock => format!("event=lock,lock={interval}"),
+        }
+    }
 }
 
 /// Default period of a probe.
@@ -34,6 +135,7 @@ impl Default for Probes {
             cassandra_ns: Some(PERIOD_NS),
             gc_log_ns: Some(PERIOD_NS),
             import: Vec::new(),
+            profile: None,
         }
     }
 }
@@ -64,6 +166,7 @@ impl Probes {
             cassandra_ns: None,
             gc_log_ns: None,
             import,
+            profile: None,
         })
     }
 }
