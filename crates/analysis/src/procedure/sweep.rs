@@ -1,5 +1,5 @@
-//! Measures several points: either all points, in any order, or rising points until a condition
-//! occurs.
+//! Measures several points. The sweep measures either all points, in any order, or rising points
+//! until a condition occurs.
 
 use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, Until, unseen};
 

@@ -1,4 +1,4 @@
-//! Sentences on the data that was read: V14.
+//! Sentences on the data that was read, for rule V14.
 
 use crate::durability::Promise;
 use crate::rules::evidence::{LostWritesByAckTime, PresentRows, ReadBack, Registers};
@@ -10,12 +10,12 @@ use measure::interval::CheckCounts;
 pub struct RowSource {
     /// True if rows from before the load may come from another tool, seed or length.
     pub is_doubtful: bool,
-    /// True if most rows differ, which no server fault can cause.
+    /// True if most rows differ, which a fault of the server cannot cause.
     pub is_strange: bool,
 }
 
-/// States the result of comparing reads. `why` explains why missing and stale reads are allowed. It
-/// is empty if they fail the rule.
+/// States the result of comparing reads. `why` explains why missing and stale reads are allowed. If
+/// such reads fail the rule, `why` is empty.
 pub fn reads(checks: &CheckCounts, source: &RowSource, why: &str) -> Statement {
     let behind = checks.missing + checks.stale + checks.resurrected;
     let wrong = if source.is_strange {
