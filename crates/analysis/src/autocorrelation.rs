@@ -185,8 +185,8 @@ pub(crate) fn unbiased(raw: f64, count: usize) -> f64 {
     (raw + (1.0 + 4.0 * raw) / count as f64).clamp(0.0, CORRELATION_MAX)
 }
 
-/// Returns the number of independent values that would have the same standard error. It is at most
-/// the number of values.
+/// Returns the number of independent values that would have the same standard error. The result is
+/// at most the number of values.
 fn effective_count(values: &[f64], standard_error: f64) -> f64 {
     let count = values.len() as f64;
     let spread = variance(values);

@@ -60,7 +60,7 @@ pub enum HistoryVerdict {
 }
 
 /// Judges the history of one register, which initially contains the value `initial`. The search
-/// visits at most `states_max` states. Each state takes about a hundred bytes, or more if many
+/// visits at most `states_max` states. Each state takes a few hundred bytes, or more if many
 /// operations overlap.
 pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> HistoryVerdict {
     Search::new(history, initial).run(states_max)

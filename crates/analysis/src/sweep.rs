@@ -208,8 +208,9 @@ fn still_grows(points: &[&SweepStep], noise: Noise) -> bool {
     slope - noise.quantile() * error > ELASTICITY_MIN
 }
 
-/// Returns the elasticity over the points by least squares, and its standard error. The error comes
-/// from the noise of the points or from their distances to the line, whichever is larger.
+/// Returns the elasticity over the points by least squares, and the standard error of the
+/// elasticity. The error comes from the noise of the points or from their distances to the line,
+/// whichever is larger.
 fn elasticity(points: &[&SweepStep], noise: Noise) -> (f64, f64) {
     let x: Vec<f64> = points.iter().map(|p| p.load.ln()).collect();
     let y: Vec<f64> = points.iter().map(|p| p.mean_ops_per_s().ln()).collect();
@@ -253,7 +254,8 @@ impl Noise {
         };
         Noise {
             deviation: seen.max(TRIAL_DEVIATION_MIN),
-            // The smallest assumed deviation is not an estimate from the blocks.
+            // The smallest assumed deviation is not an estimate from the blocks, so its degrees of
+            // freedom are practically infinite.
             freedom: if seen > TRIAL_DEVIATION_MIN {
                 freedom
             } else {

@@ -222,8 +222,8 @@ fn a_cycle_is_seen_and_noise_has_none() {
     assert_eq!(cycles(&[]), Cycles::Quiet);
 }
 
-/// Simulates a day of a heap that fills and is collected. After each collection, the heap is larger
-/// by `kept_per_s` bytes for each second.
+/// Simulates a day of a heap that fills and is collected. Of the data of each second, collections
+/// never free `kept_per_s` bytes.
 fn heap(chance: &mut Chance, kept_per_s: f64) -> Vec<(f64, f64)> {
     let minute = |at: usize| {
         let t_s = at as f64 * 60.0;

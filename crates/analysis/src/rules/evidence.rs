@@ -251,7 +251,7 @@ pub struct Window {
     pub buckets_used: usize,
     /// Number of latencies at the upper bound of the histogram.
     pub clamped: u64,
-    /// Numbers of operations that were not sent, or not sent in time.
+    /// Counters of operations before they were sent, and counters of connections.
     pub client: ClientCounts,
     /// Sums of the counts of all kinds of operations.
     pub counts: KindCounts,

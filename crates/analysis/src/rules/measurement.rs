@@ -12,7 +12,8 @@ measure::word_enum! {
         SentInWindow = "sent_in_window",
         /// V1: operations that were sent over 1 ms late ÷ scheduled operations.
         SentLate = "sent_late",
-        /// V1: number of operations that waited because too many operations were in flight.
+        /// V1: number of operations that waited because the limit of operations in flight was
+        /// reached.
         WaitedForSlot = "waited_for_slot",
         /// V1: number of operations that were due in the window but sent after the window.
         SentAfterWindow = "sent_after_window",

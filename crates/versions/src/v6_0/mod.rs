@@ -2,7 +2,7 @@
 
 use crate::line::{Formats, Line, Presets};
 
-/// Advice on a setting for a check that is now always made.
+/// Advice on settings for a check that is always made since 6.0.
 const METADATA: &str = "remove it: the cluster's metadata checks every request";
 
 pub(crate) static LINE: Line = Line {

@@ -44,7 +44,8 @@ pub fn sent_late(share: f64, limits: [f64; 2]) -> Statement {
     Statement::with(words, late.within(limits))
 }
 
-/// V1: states the number of operations that waited because too many operations were in flight.
+/// V1: states the number of operations that waited because the limit of operations in flight was
+/// reached.
 pub fn waited_for_slot(number: u64) -> Statement {
     let words = format!(
         "{} waited for a free in-flight slot, which their latency includes \
