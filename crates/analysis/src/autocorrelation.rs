@@ -121,8 +121,8 @@ pub fn mean_estimate(values: &[f64]) -> Estimate {
     }
 }
 
-/// Returns the 95 % confidence interval of a mean over independent blocks. `None` with fewer than
-/// three blocks, because the interval would be too wide to be useful.
+/// Returns the 95 % confidence interval of a mean over independent blocks. Returns `None` with
+/// fewer than three blocks, because the interval would be too wide to be useful.
 pub fn mean_of_blocks_ci95(values: &[f64]) -> Option<[f64; 2]> {
     let count = values.len();
     if count < 3 {

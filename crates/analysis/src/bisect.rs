@@ -180,8 +180,8 @@ enum Side {
     Bad,
 }
 
-/// Returns the end of the row to which the ratio of a build is nearer. `None` if the interval of
-/// the build contains the middle.
+/// Returns the end of the row to which the ratio of a build is nearer. Returns `None` if the
+/// interval of the build contains the middle.
 fn side(effect: Effect, whole: Effect) -> Option<Side> {
     let middle = whole.ratio.ln() / 2.0;
     let [low, high] = effect.ci95.map(f64::ln);

@@ -328,8 +328,8 @@ impl Comparison {
     }
 
     /// Returns the 95 % confidence interval of the ratio over all looks, without adjustment for
-    /// other comparisons. `None` with one block a side, for a bound, before the first look, and if
-    /// an end is not finite.
+    /// other comparisons. Returns `None` with one block a side, for a bound, before the first look,
+    /// and if an end is not finite.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.bound.is_none().then(|| self.reach()).flatten()
     }
@@ -409,8 +409,8 @@ impl Comparison {
         Some((self.half(error, self.blocks, level)? + power).exp() - 1.0)
     }
 
-    /// Returns the standard deviation of the ratio from block to block, as a share. `None` with one
-    /// block, and for runs that are not paired.
+    /// Returns the standard deviation of the ratio from block to block, as a share. Returns `None`
+    /// with one block, and for runs that are not paired.
     pub fn noise(&self) -> Option<f64> {
         let error = self.error.filter(|_| self.between_runs.is_none())?;
         Some(error.standard_error * (self.blocks as f64).sqrt())
@@ -455,8 +455,8 @@ impl Comparison {
         LEVEL / self.among as f64
     }
 
-    /// Returns half the two-sided interval of the logarithm with `blocks` blocks. `None` before the
-    /// first look, and if the interval is not finite.
+    /// Returns half the two-sided interval of the logarithm with `blocks` blocks. Returns `None`
+    /// before the first look, and if the interval is not finite.
     fn half(&self, error: LogError, blocks: usize, level: f64) -> Option<f64> {
         let looks = match self.looks {
             // If the comparison has more blocks than planned, assume that exactly this many blocks

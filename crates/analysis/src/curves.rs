@@ -130,8 +130,8 @@ impl Coefficients {
         (self.lambda * threads) / slowing(threads, [self.sigma, self.kappa])
     }
 
-    /// Returns the number of operations in flight at which the throughput is highest. Infinite if κ
-    /// is zero.
+    /// Returns the number of operations in flight at which the throughput is highest. The result is
+    /// infinite if κ is zero.
     pub fn peak_threads(self) -> f64 {
         if self.kappa > NONE_MAX {
             ((1.0 - self.sigma) / self.kappa).sqrt()
@@ -140,8 +140,8 @@ impl Coefficients {
         }
     }
 
-    /// Returns the highest throughput at this load and above. Infinite if the throughput grows
-    /// without limit.
+    /// Returns the highest throughput at this load and above. The result is infinite if the
+    /// throughput grows without limit.
     fn most(self, first: f64) -> f64 {
         match self.peak_threads() {
             peak if peak.is_finite() => self.throughput_at(peak.max(first)),

@@ -96,7 +96,7 @@ trait Decide {
         None
     }
 
-    /// Returns the result of a trial for a search. `None` if the procedure is not a search.
+    /// Returns the result of a trial for a search. Returns `None` if the procedure is not a search.
     fn step(&self, _seen: &SeenTrial) -> Option<SearchStep> {
         None
     }

@@ -190,7 +190,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|(name, ..)| *name)
 }
 
-/// Returns the title of a rule. `None` if no rule has this name.
+/// Returns the title of a rule. Returns `None` if no rule has this name.
 pub fn title(rule: &str) -> Option<&'static str> {
     RULES.iter().find(|(name, ..)| *name == rule).map(|(_, title, _)| *title)
 }
