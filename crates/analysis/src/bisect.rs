@@ -1,11 +1,11 @@
 //! Bisects a row of builds to find the first one that is worse. [`next`] returns the build to
 //! compare next, and finally the result of all comparisons.
 //!
-//! Every build is compared with the first build of the row, which is good. The last build is bad.
-//! On a logarithmic scale, a build counts as good or bad according to which of these two ratios is
-//! nearer to its own ratio. So a small difference of all builds, or an unlucky run, does not
-//! mislead the search. If the interval of a build contains the middle between the two ratios, the
-//! comparison does not decide anything.
+//! Every build is compared with the first build of the row, which is good. The last build is bad. A
+//! build counts as good if its ratio is nearer to the ratio of the first build than to the ratio of
+//! the last build, on a logarithmic scale. Otherwise, the build counts as bad. So a small
+//! difference of all builds, or an unlucky run, does not mislead the search. If the interval of a
+//! build contains the middle between the two ratios, the comparison does not decide anything.
 
 use std::fmt;
 
@@ -90,8 +90,8 @@ pub enum Next {
         /// Effect of the build, compared with the first build of the row.
         effect: Effect,
     },
-    /// The first worse build is either `bad` or one of the builds directly before `bad`, which
-    /// cannot be compared.
+    /// The first worse build is either `bad` or one of the builds directly before `bad`. These
+    /// builds cannot be compared.
     Between {
         /// Last build that is known to be good.
         good: usize,
@@ -180,8 +180,8 @@ enum Side {
     Bad,
 }
 
-/// Returns the end of the row to which the ratio of a build is nearer. Returns `None` if the
-/// interval of the build contains the middle.
+/// Returns the end of the row, good or bad, whose ratio is nearer to the ratio of a build. Returns
+/// `None` if the interval of the build contains the middle.
 fn side(effect: Effect, whole: Effect) -> Option<Side> {
     let middle = whole.ratio.ln() / 2.0;
     let [low, high] = effect.ci95.map(f64::ln);

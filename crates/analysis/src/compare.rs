@@ -152,7 +152,7 @@ pub struct Comparison {
     /// Number of comparisons of the same kind that share the level of the interval.
     among: usize,
     metric: Metric,
-    /// Error of the logarithm of the ratio. `None` with one block a side.
+    /// Error of the logarithm of the ratio. `None` with one block per variant.
     error: Option<LogError>,
 }
 
@@ -189,12 +189,12 @@ impl Bound {
     }
 }
 
-/// Reason why two sides cannot be compared.
+/// Reason why two variants cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCompared {
-    /// A side has no positive finite value.
+    /// A variant has no positive finite value.
     NoValues,
-    /// Both sides have values that are only lower bounds, so their ratio is unknown.
+    /// Both variants have values that are only lower bounds, so the ratio is unknown.
     BoundsOnBothSides,
 }
 
@@ -205,11 +205,11 @@ struct LogError {
     freedom: f64,
 }
 
-/// Compares pairs of trials, (baseline, contender). The two trials of a pair belong to one block
-/// and ran close to each other.
+/// Compares pairs of trials. The first trial of a pair is of the baseline, and the second is of the
+/// contender. The two trials belong to one block and ran close to each other.
 ///
 /// # Errors
-/// No pair has two positive finite values, or there are lower bounds on both sides.
+/// No pair has two positive finite values, or both variants have lower bounds.
 pub fn compare_paired<V: Into<Known> + Copy>(
     pairs: &[(V, V)],
     metric: Metric,
@@ -253,7 +253,7 @@ pub fn compare_paired<V: Into<Known> + Copy>(
 /// runs differ from each other at least as much as their blocks do.
 ///
 /// # Errors
-/// A side has no positive finite value, or there are lower bounds on both sides.
+/// A variant has no positive finite value, or both variants have lower bounds.
 pub fn compare_unpaired<V: Into<Known> + Copy>(
     baseline: &[V],
     contender: &[V],
@@ -328,8 +328,8 @@ impl Comparison {
     }
 
     /// Returns the 95 % confidence interval of the ratio over all looks, without adjustment for
-    /// other comparisons. Returns `None` with one block a side, for a bound, before the first look,
-    /// and if an end is not finite.
+    /// other comparisons. Returns `None` with one block per variant, for a bound, before the first
+    /// look, and if an end of the interval is not finite.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.bound.is_none().then(|| self.reach()).flatten()
     }
@@ -450,7 +450,7 @@ impl Comparison {
         candidates.get(first).copied()
     }
 
-    /// Returns the level of the interval, shared by all comparisons of the same kind.
+    /// Returns the level of the interval, which is this comparison's share of the overall level.
     fn level(&self) -> f64 {
         LEVEL / self.among as f64
     }

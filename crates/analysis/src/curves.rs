@@ -34,14 +34,14 @@ pub(crate) const NONE_MAX: f64 = 1e-10;
 pub struct Load {
     /// Number of operations in flight.
     pub threads: f64,
-    /// Throughput by block, op/s. `None` if the trial may not be used.
+    /// Throughput of each block, in op/s. `None` if the trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
 }
 
 /// The three coefficients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
-    /// Throughput of one operation in flight, op/s.
+    /// Throughput of one operation in flight, in op/s.
     pub lambda: f64,
     /// Contention (σ): the share of the work that is serialized.
     pub sigma: f64,
@@ -58,13 +58,13 @@ pub struct Usl {
     pub sigma_ci95: [f64; 2],
     /// See `sigma_ci95`.
     pub kappa_ci95: [f64; 2],
-    /// Root mean square of ln (measured ÷ curve).
+    /// Distance of the points from the curve, as the root mean square of ln (measured ÷ curve).
     pub off: f64,
     /// Peak of the throughput.
     pub peak: Peak,
 }
 
-/// Peak of a curve, within the measured loads.
+/// Location of the peak of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
     /// The peak is within the measured loads.
@@ -248,7 +248,7 @@ pub(crate) fn peak(
     } else {
         Peak::At {
             threads,
-            // The law starts at one operation in flight, so the interval does too.
+            // The law starts at one operation in flight, so the interval must not start below that.
             threads_ci95: threads_ci95.map(|end| end.max(1.0)),
             ops_per_s: found.throughput_at(threads),
         }

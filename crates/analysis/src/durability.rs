@@ -202,8 +202,8 @@ pub fn promise(of: &Configuration) -> Promise {
     }
 }
 
-/// Interval between two markers in a memory-mapped, periodic commit log, in seconds. After `kill
-/// -9`, the node replays the log only up to the last marker.
+/// Interval between two markers in a memory-mapped, periodic commit log, in seconds. After a
+/// SIGKILL, the node replays the log only up to the last marker.
 const MARKED_EVERY_S: f64 = 0.1;
 
 /// Maximum delay of a marker on a busy machine, in seconds.
@@ -410,7 +410,8 @@ mod tests {
             ((1, 3), Some(PERIODIC), Unsynced, Some(15.0)),
             ((2, 2), Some(buffered), Memory, Some(15.0)),
             ((2, 2), Some(PERIODIC), Memory, Some(1.1)),
-            // Either no write may be lost, or any write may be lost.
+            // In these cases, no time limit applies, because either no write or any write may be
+            // lost.
             ((2, 2), Some(PERIODIC), Nothing, None),
             ((2, 3), Some(PERIODIC), Unsynced, None),
             ((2, 2), Some(BATCH), Unsynced, None),

@@ -89,8 +89,7 @@ impl Design {
         self.levels.iter().product()
     }
 
-    /// Returns the index of the cell that has these values, which are given by their index on each
-    /// axis.
+    /// Returns the index of the cell whose values have the indexes `values` on their axes.
     pub fn cell(&self, values: &[usize]) -> usize {
         let axes = self.levels.iter().zip(values);
         axes.fold(0, |cell, (levels, value)| cell * levels + value)

@@ -75,7 +75,7 @@ impl Shift {
         self.after / self.before - 1.0
     }
 
-    /// Returns true if there are enough runs on both sides to confirm the change.
+    /// Returns true if enough runs before and after the change confirm it.
     pub fn is_confirmed(&self) -> bool {
         self.after_count >= CONFIRMED_BY && self.before_count >= CONFIRMED_BY
     }
@@ -88,7 +88,7 @@ impl Shift {
     }
 }
 
-/// Returns the changes of a series, in order.
+/// Returns the changes of a series, in the order in which they occur.
 pub fn shifts(values: &[f64], limits: Limits) -> Vec<Shift> {
     let mut at = weak(values, limits);
     loop {
@@ -217,8 +217,8 @@ impl Distances {
 
     /// Divides a segment into two parts. The first part may have any length. The second part
     /// directly follows the first part and may end at any index. Returns the division with the
-    /// largest energy distance. If several divisions have it, the function returns the first of
-    /// them.
+    /// largest energy distance. If several divisions have the largest distance, the function
+    /// returns the first of them.
     fn best_split(&self, part: [usize; 2]) -> Option<Split> {
         let [from, to] = part;
         let mut best: Option<Split> = None;

@@ -40,8 +40,8 @@ pub trait Curve<const P: usize> {
     const BOUNDS: [[f64; 2]; P];
     /// Distance up to which a profile varies a coefficient that has no upper bound.
     const FAR: [f64; P];
-    /// Starting points of the fit. All lead to the same result, except for curves that are nearly
-    /// flat or straight. The fit keeps the best result.
+    /// Starting points of the fit. All starting points lead to the same result, except for curves
+    /// that are nearly flat or straight. The fit keeps the best result.
     const BEGINS: &'static [[f64; P]];
 
     /// Returns the logarithm of the ratio of the throughput at a place to the scale.
@@ -172,7 +172,7 @@ pub fn descend<const P: usize, C: Curve<P>>(
     at
 }
 
-/// Returns the Gauss-Newton matrix and half the gradient of the squares with respect to the
+/// Returns the Gauss-Newton matrix and half the gradient of the sum of squares with respect to the
 /// coefficients.
 fn slopes<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,

@@ -19,9 +19,9 @@ use std::collections::HashMap;
 /// An operation on a register. If the operation never returned, its outcome is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Time at which the client sent the operation, ns.
+    /// Time at which the client sent the operation, in ns.
     pub invoked_ns: u64,
-    /// Time at which the answer arrived, ns. `None` if the outcome is unknown.
+    /// Time at which the answer arrived, in ns. `None` if the outcome is unknown.
     pub returned_ns: Option<u64>,
     /// Request of the operation and its answer.
     pub what: RegisterEvent,
@@ -81,8 +81,8 @@ struct Search<'h> {
     seen: HashMap<State, Vec<Set>>,
     /// Steps taken so far, each with the value of the register before the step.
     path: Vec<(EffectStep, Option<i64>)>,
-    /// Number of returned operations on the path that had the most of them, and the operations at
-    /// which the search could not continue.
+    /// Largest number of returned operations on any path, and the operations at which the search
+    /// could not continue on that path.
     stuck: (usize, Vec<usize>),
 }
 

@@ -1,7 +1,7 @@
 //! Adjusts the comparisons of one study for their number.
 //!
 //! Suppose that a study has ten points with three metrics each, and that each comparison is judged
-//! alone at 3 %. Without any real difference, six in ten such studies would still report one. So
+//! alone at 3 %. Even if the variants are equal, six in ten such studies report a difference. So
 //! one metric at one point is *primary* and keeps the whole 3 %. All other comparisons are
 //! secondary, and their p values are adjusted by Holm's method (1979, "A simple sequentially
 //! rejective multiple test procedure"). Then the probability that any secondary comparison is

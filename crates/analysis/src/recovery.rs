@@ -142,7 +142,8 @@ pub struct Dip {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Returns {
-    /// Times counted from the injection. A cluster may recover while the fault is still active.
+    /// Times counted from the injection, because a cluster may recover while the fault is still
+    /// active.
     pub injected: ReturnTime,
     /// Times counted from the healing, if the fault was healed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -111,8 +111,8 @@ fn a_block_without_a_cell_is_left_out_where_it_is_needed() {
 
 #[test]
 fn values_are_compared_with_the_first_of_their_axis() {
-    // The matrix has three values by two values. The third value doubles the throughput, and the
-    // second axis has no effect.
+    // The first axis has three values, and the second axis has two. The third value of the first
+    // axis doubles the throughput, and the second axis has no effect.
     let design = Design::new(vec![3, 2]);
     let row = |noise: f64| [1.0, 1.0, 1.0, 1.0, 2.0, 2.0].map(|v| Some(Known::Exactly(v * noise)));
     let blocks: Vec<Vec<Option<Known>>> = [1.0, 1.2, 0.9].map(|noise| row(noise).to_vec()).into();

@@ -13,8 +13,8 @@
 use crate::autocorrelation;
 use crate::trend::{line, spaced};
 
-/// Maximum number of reported changes. Of more changes, the function reports those with the largest
-/// gain.
+/// Maximum number of reported changes. If a series has more changes, the function reports those
+/// with the largest gain.
 pub const CHANGES_MAX: usize = 5;
 /// Minimum number of blocks between two changes.
 const SEGMENT_MIN: usize = 5;
@@ -70,7 +70,7 @@ pub fn changes(blocks: &[f64]) -> Vec<Change> {
     (0..at.len()).map(change).collect()
 }
 
-/// Returns the range of blocks from the previous change to the next.
+/// Returns the range of blocks from the previous change to the next change.
 fn around(at: &[usize], index: usize, end: usize) -> (usize, usize) {
     let before = index.checked_sub(1).map_or(0, |before| at[before]);
     (before, at.get(index + 1).copied().unwrap_or(end))

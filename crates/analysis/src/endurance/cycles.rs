@@ -2,7 +2,8 @@
 
 use crate::autocorrelation;
 
-/// Minimum number of cycles in a window. A window with less than one cycle shows a trend instead.
+/// Minimum number of cycles in a window. With fewer cycles, a cycle cannot be distinguished from a
+/// trend.
 pub const CYCLES_MIN: f64 = 3.0;
 /// Minimum number of values in a cycle.
 const LAG_MIN: usize = 3;

@@ -137,7 +137,7 @@ fn a_level_that_changes_is_found_where_it_does() {
     });
     println!("10 % at 600 s: {found:.3}");
     assert!(found > 0.95, "{found}");
-    // Without noise, the change is found at exactly this index, with exactly this size.
+    // Without noise, the analysis finds the change at exactly index 20, with exactly its size.
     let stairs: Vec<f64> = (0..60).map(|at| if at < 20 { 10.0 } else { 12.0 }).collect();
     let expected = Change {
         at: 20,
@@ -222,8 +222,8 @@ fn a_cycle_is_seen_and_noise_has_none() {
     assert_eq!(cycles(&[]), Cycles::Quiet);
 }
 
-/// Simulates a day of a heap that fills and is collected. Of the data of each second, collections
-/// never free `kept_per_s` bytes.
+/// Simulates a day of a heap that fills and is collected. In each second, `kept_per_s` more bytes
+/// remain in use.
 fn heap(chance: &mut Chance, kept_per_s: f64) -> Vec<(f64, f64)> {
     let minute = |at: usize| {
         let t_s = at as f64 * 60.0;

@@ -102,8 +102,8 @@ fn within<A>(seen: &Observations<'_, A>) -> f64 {
     least
 }
 
-/// Returns 95 % intervals of the coefficients. At an end of an interval, the squares have grown to
-/// their limit (profile t; Bates and Watts 1988, "Nonlinear Regression Analysis").
+/// Returns 95 % intervals of the coefficients. At an end of an interval, the sum of squares has
+/// grown to its limit (profile t; Bates and Watts 1988, "Nonlinear Regression Analysis").
 pub fn profiled<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -120,9 +120,9 @@ pub fn profiled<const P: usize, C: Curve<P>>(
     })
 }
 
-/// Returns the distance that one coefficient can move up or down before the squares become too
-/// large. The function finds the distance by bisection. The distance is infinite if the interval
-/// has no bound.
+/// Returns the distance that one coefficient can move up or down before the sum of squares becomes
+/// too large. The function finds the distance by bisection. The distance is infinite if the
+/// interval has no bound.
 fn profile<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,

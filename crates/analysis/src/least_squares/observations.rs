@@ -25,7 +25,7 @@ pub struct Trial {
 pub struct Observations<'a, A> {
     /// Places that have at least one trial.
     pub places: Vec<&'a A>,
-    /// Trials at these places.
+    /// Trials at the places in `places`.
     pub trials: Vec<Trial>,
 }
 
@@ -154,7 +154,8 @@ impl<'a, A> Observations<'a, A> {
         ends.max().unwrap_or(0)
     }
 
-    /// Returns, for each index, the weighted sum of its values and the sum of the weights.
+    /// Returns, for each index, the weighted sum of the values with this index and the sum of their
+    /// weights.
     pub(super) fn sums(
         &self,
         count: usize,

@@ -49,8 +49,8 @@ impl<'a> Before<'a> {
 pub struct Candidate {
     /// Reading of the row at the load that may be limited.
     pub reading: LimitReading,
-    /// Value of the same row in the other observation, which is earlier or of the other variant.
-    /// `None` if the other observation lacks this value.
+    /// Value of the same row in the other observation, which shows an earlier time or the other
+    /// variant. `None` if the other observation lacks this value.
     pub before: Option<f64>,
     /// Confidence in the statement that this resource limited the load.
     pub confidence: Confidence,

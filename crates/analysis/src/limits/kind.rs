@@ -33,9 +33,9 @@ measure::word_enum! {
         CommitLogSegments = "commit_log_segments",
         /// Writes that waited for space in memtables.
         MemtableSpace = "memtable_space",
-        /// Flush writers: all were busy while flushes waited.
+        /// Flush writers that were all busy while flushes waited.
         FlushWriters = "flush_writers",
-        /// Compactors: all were busy while compactions waited.
+        /// Compactors that were all busy while compactions waited.
         Compactors = "compactors",
         /// Threads of a node that were slow to reach a safepoint.
         Safepoints = "safepoints",
@@ -80,7 +80,7 @@ measure::word_enum! {
 /// Properties of a row of the decision table.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitRow {
-    /// Value at which and above which the resource counts as full, in the unit of the row.
+    /// Value from which on the resource counts as full, in the unit of the row.
     pub limit: f64,
     /// Unit of the value and of the limit: `ratio`, `count` or `/s`.
     pub unit: &'static str,

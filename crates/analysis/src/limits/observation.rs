@@ -3,7 +3,7 @@
 use super::kind::LimitKind;
 use super::series_view::{View, WindowSeries};
 
-/// Name of the place of the series of the machine on which cassay runs.
+/// Place name of the series that describe the machine on which cassay runs.
 const MACHINE: &str = "machine";
 /// Minimum share of the time in which tasks wait for a CPU. Above this share, a busy CPU counts as
 /// a CPU with a queue.
@@ -72,7 +72,7 @@ pub struct LimitReading {
     pub place: String,
     /// Value, in the unit of the row.
     pub value: f64,
-    /// Value from which the resource counts as full.
+    /// Value from which on the resource counts as full.
     pub limit: f64,
     /// True if the resource counts as full.
     pub is_full: bool,

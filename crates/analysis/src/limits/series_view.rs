@@ -10,7 +10,7 @@ pub struct WindowSeries<'a> {
     /// Node, host, device (`host1/vda`) or thread (`node1/C2 CompilerThre`) that the series belongs
     /// to.
     pub place: &'a str,
-    /// Bins with the readings of the series, in order of time. There is at least one bin.
+    /// Bins with the readings of the series, in order of time. The list is not empty.
     pub bins: Vec<Bin>,
 }
 

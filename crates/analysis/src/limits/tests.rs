@@ -77,7 +77,7 @@ fn calm() -> Vec<WindowSeries<'static>> {
     constant.map(|(name, place, value)| series(name, place, &[value; 10])).into()
 }
 
-/// Returns the series of an idle cluster, in which the given series replace those with the same
+/// Returns the series of an idle cluster. The series in `changes` replace the series with the same
 /// name and place.
 fn with(changes: &[(&'static str, &'static str, &[f64])]) -> Vec<WindowSeries<'static>> {
     let mut all = calm();

@@ -21,9 +21,9 @@ pub struct Band {
     pub step: u32,
     /// Maximum number of threads, at least `from`.
     pub to: u32,
-    /// Lower end of the band of p99 latency, ms.
+    /// Lower end of the band of p99 latency, in ms.
     pub least_ms: f64,
-    /// Upper end of the band of p99 latency, ms.
+    /// Upper end of the band of p99 latency, in ms.
     pub most_ms: f64,
     /// Share of the found load at which the procedure makes a further trial, if any.
     pub expected: Option<f64>,

@@ -48,7 +48,7 @@ pub enum Ending {
         /// Lowest load that was too high. `None` if no tried load was too high.
         above: Option<LowestOverload>,
     },
-    /// Some loads were within the bound in a probe, but the target did not hold any of them.
+    /// Some loads were within the bound in a probe, but the target did not hold any of these loads.
     NotHeld {
         /// Bound of the search.
         bound: Bound,

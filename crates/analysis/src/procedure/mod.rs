@@ -136,8 +136,8 @@ pub struct ProcedureEstimate {
     pub points: Vec<Point>,
     /// Number of `points`, counted from the first, that the run always measures.
     pub certain: usize,
-    /// Maximum number of turns. The procedure finds the points of the turns after `points` during
-    /// the run.
+    /// Maximum number of turns. For turns beyond the length of `points`, the procedure finds the
+    /// points during the run.
     pub turns_max: usize,
     /// Highest of the points that the procedure may find during the run, if any.
     pub up_to: Option<Point>,

@@ -60,8 +60,8 @@ impl Point {
         }
     }
 
-    /// Returns the point at the share `share` of this load, rounded to a whole number of at least
-    /// 1.
+    /// Returns the point at the share `share` of this load. The value is rounded to a whole number
+    /// and is at least 1.
     pub fn share(self, share: f64) -> Point {
         let value = (self.value() * share).round().max(1.0);
         match self {

@@ -53,8 +53,8 @@ pub fn grid(least: f64) -> f64 {
 const BISECTIONS_MAX: usize = 7;
 /// Factor by which a failed hold lowers the load.
 const LOWERED: f64 = 0.97;
-/// Maximum number of times that failed holds lower the load. Together, they lower it by a sixth. If
-/// the result is still beyond the bound, the probes were wrong.
+/// Maximum number of times that failed holds lower the load. Together, these steps lower the load
+/// by a sixth. If the result is still beyond the bound, the probes were wrong.
 const LOWERED_MAX: u32 = 6;
 /// Maximum number of trials without an answer that one search repeats.
 const UNTOLD_MAX: u32 = 2;
@@ -101,7 +101,8 @@ impl Search {
         self.from.value() as u64
     }
 
-    /// Returns the number of loads that the search may try on the way up, and on the way down.
+    /// Returns the number of loads that the search may try on the way up, and the number on the way
+    /// down.
     fn climb(&self) -> (usize, usize) {
         let (mut ups, mut value) = (1, self.first());
         while value < self.to {
@@ -266,8 +267,8 @@ impl Search {
         })
     }
 
-    /// Returns the range from all trials together: the loads between which the peak lies. It is
-    /// used if no load was held. Returns `None` if no trial stayed within the bound.
+    /// Returns the range between whose ends the peak lies, from all trials together. The search
+    /// uses this range if no load was held. Returns `None` if no trial stayed within the bound.
     fn range(&self, path: &Path) -> Option<Range> {
         let trials = &path.trials;
         let passed = trials.iter().filter(|(_, kept)| *kept);

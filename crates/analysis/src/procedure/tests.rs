@@ -344,8 +344,8 @@ fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     let falls_in_three = |rates: &[f64]| is_flat(rates, None);
     assert!(!falls_in_three(&[]) && !falls_in_three(&[100.0, 90.0, 80.0]));
     assert!(falls_in_three(&[100.0, 90.0, 80.0, 70.0]));
-    // One run that doubles the rate outweighs two runs that lose a tenth each: the average of +1,
-    // -0.1 and -0.1 is an improvement.
+    // One run that doubles the rate outweighs two runs that lose a tenth each. The average of these
+    // changes is an improvement.
     assert!(!falls_in_three(&[100.0, 200.0, 180.0, 162.0]));
     assert!(falls_in_three(&[0.0; 4]), "nothing was done");
     let slow: Vec<f64> = (0..6).map(|run| 1.01f64.powi(run)).collect();

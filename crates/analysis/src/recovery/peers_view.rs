@@ -51,7 +51,7 @@ pub struct Hints {
     pub stored: f64,
     /// Number of hints that the nodes delivered.
     pub delivered: f64,
-    /// Number of attempts to deliver a hint that failed or timed out. Nodes repeat such attempts.
+    /// Number of failed or timed-out attempts to deliver a hint. Nodes repeat such attempts.
     pub undelivered: f64,
     /// Time from the healing until the last hint was delivered, in seconds. If the fault was not
     /// healed, the time is counted from the injection. `None` if hints remained, or if the readings
@@ -128,7 +128,8 @@ pub fn hints(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option
     };
     let stored = (!looked.is_empty()).then(|| sum(|looks| &looks.stored_per_s))?;
     let healed_s = fault.healing_s.unwrap_or(fault.injected_s);
-    // The last of these readings shows when hints were last pending, stored or delivered.
+    // These readings show pending, stored or delivered hints. The last of them shows when the
+    // activity ended.
     let moving = looked
         .iter()
         .flat_map(|looks| {

@@ -21,10 +21,10 @@ pub struct BaselineLevel {
     pub worse: Worse,
     /// Number of intervals that form the level.
     pub count: usize,
-    /// Number of intervals of the level that are themselves outside of the level.
+    /// Number of intervals before the fault that are outside of the level.
     pub outside: usize,
-    /// Number of intervals of the level that are beyond twice the distance at which an interval is
-    /// outside.
+    /// Number of intervals before the fault that are far outside of the level, which means beyond
+    /// twice the distance.
     pub far_outside: usize,
 }
 

@@ -11,7 +11,7 @@ use super::statement::Statement;
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
 
-/// Judges rule V14: reads returned what was written.
+/// Judges rule V14: reads returned the data that was written.
 pub(super) fn data(evidence: &Evidence) -> RuleResult {
     let promise = evidence.promise.as_ref();
     let weak = evidence.weak_consistency;

@@ -70,7 +70,8 @@ pub fn not_sent_in_time(quantity: Quantity, number: u64) -> Statement {
     Statement::with(words, Measurement::counting(quantity, number))
 }
 
-/// V1: states the number of sent operations. It is used if the rule has nothing else to report.
+/// V1: states the number of sent operations. The rule uses this sentence if it has nothing else to
+/// report.
 pub fn sent_in_all(number: u64) -> Statement {
     format!("{} in all", count(number)).into()
 }

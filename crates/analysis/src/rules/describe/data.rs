@@ -8,7 +8,8 @@ use measure::interval::CheckCounts;
 
 /// Doubts about the source of the rows that the reads returned.
 pub struct RowSource {
-    /// True if rows from before the load may come from another tool, seed or length.
+    /// True if another tool, or a load with another seed or length, may have written the existing
+    /// rows.
     pub is_doubtful: bool,
     /// True if most rows differ, which a fault of the server cannot cause.
     pub is_strange: bool,

@@ -37,8 +37,8 @@ pub fn not_compared(why: &str) -> Statement {
     format!("not compared: {why}").into()
 }
 
-/// V10: states the mean of the pending compactions in the first third of the window, and in the
-/// last third.
+/// V10: states the mean number of pending compactions in the first third and in the last third of
+/// the window.
 pub fn pending_compactions(first: f64, last: f64, limit: f64) -> Statement {
     let pending = Measurement::new(Quantity::PendingAtEnd, last);
     Statement::with(
