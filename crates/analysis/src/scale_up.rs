@@ -80,7 +80,8 @@ measure::word_enum! {
 }
 
 measure::word_enum! {
-    /// Part of a machine that is full. Only improvements at these sizes have a name.
+    /// Part of a machine that the units in use fill completely. Improvements have names (I₁ and I₂)
+    /// only at these sizes.
     pub enum SaturatedResource {
         /// One socket (I₁).
         Socket = "socket",
@@ -107,7 +108,7 @@ pub enum Of {
 /// Reason why a ratio is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingRatio {
-    /// The machine has one socket.
+    /// The machine has only one socket.
     OneSocket,
     /// A unit is a whole socket.
     UnitIsSocket,

@@ -113,7 +113,7 @@ fn anytime_reach(blocks: usize, level: f64) -> Option<f64> {
 
 /// Returns true if a comparison lost too many of its blocks. The remaining blocks are then not a
 /// random selection, for example because blocks fail at a load near the limit. Also, the order of
-/// the two variants is no longer balanced.
+/// the two variants is then unbalanced.
 pub fn too_few_blocks(used: usize, planned: usize, looks: Looks) -> bool {
     match looks {
         Looks::Once => used * 2 < planned,

@@ -52,8 +52,8 @@ pub enum Knee {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Point with the highest throughput among the points at which the target kept up. If the
-    /// target kept up at no point, the point with the highest throughput among the saturated
-    /// points.
+    /// target kept up at no point, this is the point with the highest throughput among the
+    /// saturated points.
     pub best: Option<usize>,
     /// Point with the highest throughput whose p99 is certainly within the bound. `None` if no
     /// bound is set.

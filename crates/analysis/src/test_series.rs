@@ -131,8 +131,8 @@ impl Pauses {
 /// sets.
 pub(crate) fn audit() -> (u64, u32) {
     let given = |text: Option<&str>| text?.parse::<u32>().ok();
-    // The build fixes these values, because neither this crate nor its tests read files or
-    // variables at run time.
+    // The build fixes these values, because neither this crate nor its tests read files at run
+    // time.
     let seed = given(option_env!("CASSAY_AUDIT_SEED")).unwrap_or(1);
     (
         seed.into(),

@@ -40,8 +40,9 @@ impl Trend {
 /// Limit of z for a two-sided level of 10 %. The level is loose, because an overlooked trend in the
 /// warm-up costs more than an unnecessary second.
 const Z_SIGNIFICANT: f64 = 1.645;
-/// Minimum number of values for the test. With fewer values, S is not normally distributed, and the
-/// test does not find a trend as large as the scatter. Kendall 1975 and Gilbert 1987 state 10.
+/// Minimum number of values for the test. With fewer values, Kendall's S is not normally
+/// distributed, and the test does not find a trend as large as the scatter. Kendall 1975 and
+/// Gilbert 1987 state 10.
 pub const VALUES_TO_TELL: usize = 10;
 
 /// Returns the trend of a series of equally spaced values. The function takes O(n²) steps for n
@@ -71,7 +72,7 @@ fn spaced_trend(values: &[f64], widening: fn(&[f64]) -> f64) -> Trend {
     }
 }
 
-/// A line through points, by Theil and Sen.
+/// A line through points, fitted by the method of Theil and Sen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     /// Median of the slopes between all pairs of points.
@@ -92,7 +93,7 @@ pub fn line(points: &[(f64, f64)]) -> Line {
     fitted(points, hamed_rao)
 }
 
-/// Returns the values as points at 0, 1, 2, and so on.
+/// Returns the values as points at the positions 0, 1, 2, and so on.
 pub fn spaced(values: &[f64]) -> Vec<(f64, f64)> {
     let at = |(at, value): (usize, &f64)| (at as f64, *value);
     values.iter().enumerate().map(at).collect()

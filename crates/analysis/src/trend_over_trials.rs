@@ -25,15 +25,15 @@ pub struct RunStep {
 /// Trend of the trials' results over a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunTrend {
-    /// Factor from the results at the beginning of the run to the results at its end.
+    /// Ratio of the results at the end of the run to the results at its beginning.
     pub factor: f64,
     /// Result of the first trial, and result of the last trial.
     pub ends: [f64; 2],
     /// Probability that chance alone causes a trend at least as clear, in either direction.
     pub p: f64,
     /// Time after the first trial from which all results are within [`ARRIVED`] of the last result
-    /// of their configuration, in seconds. `None` if, for any configuration, only the last result
-    /// fulfils this.
+    /// of their configuration, in seconds. `None` if, for any configuration, this is true only of
+    /// the last result.
     pub arrived_s: Option<f64>,
 }
 

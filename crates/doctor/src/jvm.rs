@@ -179,7 +179,7 @@ fn flag_of(argument: &str) -> Option<(String, String)> {
     pair(name, value)
 }
 
-/// Parses a number. A letter that is a unit of the JVM may follow the number.
+/// Parses a number, optionally followed by one of the JVM's unit letters.
 fn size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match text[digits.len()..].to_ascii_lowercase().as_str() {

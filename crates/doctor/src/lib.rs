@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub struct HostExamination {
     /// Name of the host.
     pub host: String,
-    /// Description of the host: its CPUs, its memory and its programs, in one line each.
+    /// Description of the host: its CPUs, its memory and its programs.
     pub about: Vec<String>,
     /// True if the examination ran inside a container. The kernel settings are then those of the
     /// machine.

@@ -1,5 +1,5 @@
-//! Describes the cause of a run's scatter in a short sentence. The first screen has space for three
-//! causes.
+//! Describes the cause of a run's scatter in a short sentence, because the first screen must have
+//! space for three causes.
 
 use measure::number::{counted, short, whole};
 use store::record::{CauseKind, CauseRecord};

@@ -8,13 +8,13 @@ use store::record::{
     read_back_words,
 };
 
-/// Number of faults from which on one sentence summarizes all faults.
+/// Minimum number of faults that one sentence summarizes together.
 const MANY: usize = 4;
-/// Maximum number of faults whose latencies one sentence lists. Of more faults, the sentence lists
-/// those with the largest increase.
+/// Maximum number of faults whose latencies one sentence lists. If a trial has more faults, the
+/// sentence lists those with the largest increase.
 const LISTED_MAX: usize = 4;
-/// Ratio of the p99 during the fault to the p99 before the fault. From this ratio on, the increase
-/// exceeds the normal variation.
+/// Ratio of the p99 during the fault to the p99 before the fault. At this ratio and above, the
+/// increase exceeds the normal variation.
 const RAISED: f64 = 1.5;
 
 /// Returns the sentences about the faults of all trials. The list is empty if no fault has a

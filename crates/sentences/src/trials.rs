@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use store::record::{ReasonRecord, RuleOutcome, TrialFinding};
 
-/// Number of reasons from the same rule from which on only the first reason is shown.
+/// Minimum number of reasons from the same rule at which only the first reason is shown.
 const REASONS_MANY: usize = 4;
 
 /// Number of names above which a sentence contains only the first name and the number of trials.

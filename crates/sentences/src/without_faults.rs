@@ -4,7 +4,7 @@
 use crate::comparison::change_words;
 use store::record::{ComparisonRecord, FaultStretch, Finding, WithoutFaultsRecord};
 
-/// Number of faults from which on one sentence summarizes all faults.
+/// Minimum number of faults that one sentence summarizes together.
 const MANY: usize = 4;
 
 /// Returns one sentence for each of a few faults, or one sentence for many faults together.

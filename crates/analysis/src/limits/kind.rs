@@ -80,7 +80,7 @@ measure::word_enum! {
 /// Properties of a row of the decision table.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitRow {
-    /// Value from which on the resource counts as full, in the unit of the row.
+    /// Smallest value at which the resource counts as full, in the unit of the row.
     pub limit: f64,
     /// Unit of the value and of the limit: `ratio`, `count` or `/s`.
     pub unit: &'static str,

@@ -39,7 +39,7 @@ pub struct NodeFacts {
     pub disk: [Option<f64>; 4],
 }
 
-/// A load of the client, with the value from which the client counts as full.
+/// A load of the client, with the smallest value at which the client counts as full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClientLoad {
     /// Measured value of the load.
@@ -72,7 +72,7 @@ pub struct LimitReading {
     pub place: String,
     /// Value, in the unit of the row.
     pub value: f64,
-    /// Value from which on the resource counts as full.
+    /// Smallest value at which the resource counts as full.
     pub limit: f64,
     /// True if the resource counts as full.
     pub is_full: bool,

@@ -69,7 +69,7 @@ fn reads(
     Some((outcome, describe::reads(checks, &source, why)))
 }
 
-/// Share of reads without a row from which on the reads count as missing the intended data.
+/// Minimum share of reads without a row at which the reads count as missing the intended data.
 const NOTHING_SHARE_MAX: f64 = 0.01;
 
 /// Judges reads that found no row although the study states that rows exist. Such reads cost the

@@ -134,7 +134,7 @@ pub struct LostWritesByAckTime {
 pub struct Registers {
     /// Number of judged histories, each of one register.
     pub checked: u64,
-    /// Number of histories that no order of their operations explains.
+    /// Number of histories whose operations have no valid order.
     pub violated: u64,
     /// Number of histories for which the search gave up before a decision.
     pub undecided: u64,
@@ -200,11 +200,11 @@ pub struct MachineUse {
 /// Use of CPU time, as shares of the time of all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuUse {
-    /// CPU time used by neither the nodes nor the client.
+    /// Share of the CPU time that neither the nodes nor the client used.
     pub others: f64,
-    /// CPU time used by the nodes that cassay started.
+    /// Share of the CPU time that the nodes started by cassay used.
     pub nodes: f64,
-    /// CPU time used by all threads of the client's process.
+    /// Share of the CPU time that all threads of the client's process used.
     pub client: f64,
     /// Number of CPUs.
     pub cpus: f64,

@@ -3,29 +3,29 @@
 /// Limits of the validity rules. A share of 1 is 100 %.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// V1: share of operations that started over 1 ms late at which the rule warns, and at which it
-    /// fails. The latencies include the lateness, so they are correct. Above the second limit,
-    /// however, the schedule is not the requested schedule.
+    /// V1: limits of the share of operations that started over 1 ms late. The rule warns at the
+    /// first limit and fails at the second. The latencies include the lateness, so they are
+    /// correct. Above the second limit, however, the schedule is not the requested schedule.
     pub late_share: [f64; 2],
     /// V1: minimum of the operations that the client sent in time ÷ offered operations.
     pub achieved_share: f64,
     /// V3: maximum CPU use of the workers' cores in an open loop, as a share.
     pub client_cpu_share: f64,
-    /// V3: CPU use of the workers' cores at which the rule warns, and at which it fails. It applies
-    /// to a closed loop on cores that no node uses. A worker that never sleeps is the limit,
-    /// regardless of its ceiling. Interrupts and the observing threads take a few percent of the
-    /// time.
+    /// V3: limits of the CPU use of the workers' cores, in a closed loop on cores that no node
+    /// uses. The rule warns at the first limit and fails at the second. A worker that never sleeps
+    /// is the limit, regardless of its ceiling. Interrupts and the observing threads take a few
+    /// percent of the time.
     pub client_full_share: [f64; 2],
-    /// V3: throughput ÷ ceiling at which the rule warns, and at which it fails. At half the
-    /// ceiling, the client's own work takes as long as the work of the target. At nine tenths, the
-    /// trial measured the client.
+    /// V3: limits of throughput ÷ ceiling. The rule warns at the first limit and fails at the
+    /// second. At half the ceiling, the client's own work takes as long as the work of the target.
+    /// At nine tenths, the trial measured the client.
     pub ceiling_share: [f64; 2],
     /// V3: maximum of the highest ÷ the lowest ceiling. Above this ratio, neither ceiling is
     /// reliable.
     pub ceiling_spread: f64,
-    /// V4: time in which the client was stalled ÷ window, at which the rule warns, and at which it
-    /// fails. At 1 %, stalls affect the p99 of the operations that are due during the stalls. At 5
-    /// %, stalls affect throughput.
+    /// V4: limits of the time in which the client was stalled ÷ window. The rule warns at the first
+    /// limit and fails at the second. At 1 %, stalls affect the p99 of the operations that are due
+    /// during the stalls. At 5 %, stalls affect throughput.
     pub silence_share: [f64; 2],
     /// V4: lowest value that each of the two limits on stall time can have, in seconds. Desktops
     /// have stalls of tens of milliseconds, which must not fail a window of a few seconds.
@@ -36,15 +36,15 @@ pub struct Limits {
     /// V3: share by which a worker of one client may do less than a worker of another client in a
     /// closed loop.
     pub clients_spread: f64,
-    /// V5: delay with which a client learns of the start line, in seconds, at which the rule warns,
-    /// and at which it fails. A client that is late by one interval does not offer any load in that
-    /// interval.
+    /// V5: limits of the delay with which a client learns of the start line, in seconds. The rule
+    /// warns at the first limit and fails at the second. A client that is late by one interval does
+    /// not offer any load in that interval.
     pub start_late_s: [f64; 2],
     /// V5: maximum uncertainty of a client's clock, in seconds. The intervals of the client may be
     /// shifted by this time.
     pub clock_bound_s: f64,
-    /// V7: relative difference between the numbers that server and client counted, at which the
-    /// rule warns, and at which it fails.
+    /// V7: limits of the relative difference between the numbers of operations that server and
+    /// client counted. The rule warns at the first limit and fails at the second.
     pub counts_share: [f64; 2],
     /// V8: failed operations ÷ ended operations above which the trial fails.
     pub errors_share: f64,
@@ -58,16 +58,16 @@ pub struct Limits {
     pub drift_share: f64,
     /// V17: maximum CPU use of the probes, as a share of one core.
     pub probes_cpu_share: f64,
-    /// V18: CPU time of programs other than the nodes and the client, at which the rule warns. It
-    /// is a share of the time of the CPUs that the client may use. A browser on a laptop with few
-    /// cores uses about a tenth.
+    /// V18: limit at which the rule warns of the CPU time of programs other than the nodes and the
+    /// client. It is a share of the time of the CPUs that the client may use. A browser on a laptop
+    /// with few cores uses about a tenth.
     pub others_cpu_share: f64,
-    /// V18: share of the time in which a worker waited for a CPU that other programs used, at which
-    /// the rule warns, and at which it fails.
+    /// V18: limits of the share of the time in which a worker waited for a CPU that other programs
+    /// used. The rule warns at the first limit and fails at the second.
     pub others_wait_share: [f64; 2],
-    /// V18: share of the time in which some task waited for a CPU that other programs used, at
-    /// which the rule warns, and at which it fails. Every task of the machine counts, so this time
-    /// is longer than the wait of one worker.
+    /// V18: limits of the share of the time in which some task waited for a CPU that other programs
+    /// used. The rule warns at the first limit and fails at the second. Every task of the machine
+    /// counts, so this time is longer than the wait of one worker.
     pub others_pressure_share: [f64; 2],
     /// V18: maximum share of the time in which a disk was busy for other programs.
     pub others_disk_share: f64,

@@ -93,7 +93,8 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let of = |ceiling: f64| below(achieved / ceiling, limits.ceiling_share);
     let is_steady = highest / lowest <= limits.ceiling_spread;
     let (outcome, is_doubtful) = match (of(lowest), of(highest)) {
-        // The lowest and the highest ceiling lead to the same outcome.
+        // The lowest and the highest ceiling lead to the same outcome, so the choice does not
+        // matter.
         (worst, best) if worst == best => (worst, false),
         (worst, _) if is_steady => (worst, false),
         _ => (RuleOutcome::Warn, true),

@@ -57,8 +57,8 @@ measure::word_enum! {
         OverAnHour = "over_an_hour",
         /// V6: number of different latencies, if this number is suspiciously small.
         DifferentLatencies = "different_latencies",
-        /// V7: difference between the numbers of operations that server and client counted ÷ number
-        /// that the client counted.
+        /// V7: difference between the numbers of operations that server and client counted, as a
+        /// share of the client's number.
         CountDifference = "count_difference",
         /// V8: failed operations ÷ operations that ended.
         FailedOperations = "failed_operations",
@@ -199,7 +199,7 @@ impl Measurement {
         }
     }
 
-    /// Creates a measurement of a number of things, without limits.
+    /// Creates a measurement whose value is a count, without limits.
     pub(super) fn counting(quantity: Quantity, count: u64) -> Measurement {
         Measurement::new(quantity, count as f64)
     }
@@ -221,8 +221,7 @@ impl Measurement {
         }
     }
 
-    /// Adds the limit at which the rule fails. The sentence states the same limit, because the rule
-    /// never only warns for this value.
+    /// Adds the limit at which the rule fails. The rule does not warn below this limit.
     pub(super) fn failing_at(self, limit: f64) -> Measurement {
         self.within([limit, limit])
     }

@@ -70,7 +70,7 @@ measure::word_enum! {
 }
 
 impl Verdict {
-    /// Returns the worst of several verdicts. If there are none, the result is invalid, because a
+    /// Returns the worst of several verdicts. For an empty list, the result is invalid, because a
     /// run without a finished trial shows nothing.
     pub fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         verdicts.into_iter().max().unwrap_or(Verdict::Invalid)
@@ -88,7 +88,7 @@ pub struct Judgement {
 
 impl Judgement {
     /// Returns the reasons for the verdict, or an empty list if the trial is valid. Rules that fail
-    /// come before rules that warn. Among each of these, more serious rules come first.
+    /// come before rules that warn. Within each of these two groups, more serious rules come first.
     pub fn reasons(&self) -> Vec<&Rule> {
         let is_bad = |rule: &&Rule| matches!(rule.outcome, RuleOutcome::Warn | RuleOutcome::Fail);
         let mut bad: Vec<&Rule> = self.rules.iter().filter(is_bad).collect();

@@ -176,7 +176,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
         if unseen.is_empty() {
             continue;
         }
-        // cassay could not read these facts, so it cannot exclude a change.
+        // cassay could not read some settings or states, so it cannot exclude a change.
         if outcome == RuleOutcome::Pass {
             outcome = RuleOutcome::Unknown;
         }

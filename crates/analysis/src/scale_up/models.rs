@@ -107,7 +107,8 @@ pub(super) enum TwoLevel {}
 impl Curve<3> for TwoLevel {
     type At = Vec<f64>;
     const BOUNDS: [[f64; 2]; 3] = [[0.0, 1.0], [0.0, f64::INFINITY], [0.0, f64::INFINITY]];
-    // With κ₂ = 1, a second socket does not add throughput. With a larger κ₂, it costs throughput.
+    // With κ₂ = 1, a second socket does not add throughput. With a larger κ₂, a second socket
+    // reduces throughput.
     const FAR: [f64; 3] = [1.0, 1.0, 10.0];
     const BEGINS: &'static [[f64; 3]] = &[[0.02, 1e-4, 0.05], [0.2, 1e-2, 0.5]];
 

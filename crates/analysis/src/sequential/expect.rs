@@ -7,7 +7,7 @@
 use super::Looks;
 use crate::compare::{DIFFERENCE_LEVEL, LEVEL, Metric};
 
-/// Times at which the run evaluates a comparison, and the levels at which it decides.
+/// Times at which the run evaluates a comparison, and the levels of its decisions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
     /// Schedule of the looks.

@@ -1,4 +1,4 @@
-//! Tests that a knee is found in sweeps that have a knee, and only in these.
+//! Tests that a knee is found in sweeps that have a knee, and only in such sweeps.
 
 use super::*;
 use crate::test_series::Chance;

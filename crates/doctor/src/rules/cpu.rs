@@ -11,7 +11,7 @@ use topology::CpuSet;
 /// judged.
 const COUNT_MIN: u64 = 10_000;
 
-/// Share of the interrupts from which on a single CPU counts as handling all interrupts.
+/// Minimum share of the interrupts at which a single CPU counts as handling all interrupts.
 const SHARE_MAX: f64 = 0.9;
 
 pub(super) const RULES: &[Rule] = &[

@@ -228,8 +228,8 @@ fn a_silent_target_differs_from_slow_answers_and_absent_clients() {
     assert_eq!((outcome, detail.contains("take this long")), (Pass, true));
 }
 
-/// The drain lasts for seconds and is not part of the window. Before a correction, the CPU time of
-/// the drain counted as part of the window.
+/// The drain lasts for seconds and is not part of the window. In an earlier version, the CPU time
+/// of the drain counted as part of the window.
 #[test]
 fn the_drain_has_no_part_in_shares_of_the_window() {
     let mut window = Window::default();

@@ -74,19 +74,20 @@ fn unsent_operations_must_be_among_the_lower_bounds() {
 #[test]
 fn scheduled_operations_are_the_due_ones_for_any_window_end() {
     for (rate, span_s, count, due) in [
-        // These windows end by time, in whole or fractional seconds, with and without an earlier
-        // warm-up.
+        // In the next cases, the window ends by time, in whole or fractional seconds, with and
+        // without an earlier warm-up.
         (1000, 6.0, None, 6000.0),
         (1000, 5.999_999_999_9, None, 6000.0),
         (3, 0.1, None, 1.0),
         (3, 1.0, None, 3.0),
-        // These windows end by a number of operations, so they last until the last answer.
+        // In the next cases, the window ends by a number of operations, so it lasts until the last
+        // answer.
         (1000, 2.499, Some(2000), 2000.0),
         (1000, 1.9991, Some(2000), 2000.0),
         (1000, 0.9992, Some(1000), 1000.0),
         (1, 60.0, Some(1), 1.0),
-        // These windows have both limits. The window ends at the limit that is reached first, in
-        // this case the time.
+        // In the next cases, the window has both limits. It ends at the limit that is reached
+        // first, in this case the time.
         (1000, 2.0, Some(5000), 2000.0),
     ] {
         let offered = OfferedLoad::at_rate(rate, span_s, count, false);

@@ -105,8 +105,8 @@ fn points_off_every_curve_beyond_noise_have_no_best_curve() {
     assert!(said.contains("by more than their noise"), "{said}");
 }
 
-/// In an earlier version, a curve with many coefficients and few trials had no AICc, so it was
-/// excluded from the comparison without a message.
+/// In an earlier version, a curve with many coefficients and few trials had no AICc, so the
+/// comparison omitted it.
 #[test]
 fn a_curve_that_cannot_be_judged_leaves_none_the_best() {
     let splits: [&[u32]; 6] = [&[1], &[2], &[3], &[4], &[3, 3], &[4, 4]];
