@@ -32,7 +32,7 @@ enum Clause {
 }
 
 impl Clause {
-    /// Returns the clause as a sentence of its own. If the clause begins with a word, the word is
+    /// Returns the clause as a separate sentence. If the clause begins with a word, the word is
     /// capitalized.
     fn alone(self) -> String {
         match self {

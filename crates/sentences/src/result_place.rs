@@ -24,8 +24,8 @@ pub fn block_words(blocks: &[usize]) -> String {
     format!("{noun} {}", runs.map(words).collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the beginning of a sentence about a point, such as `At 28 threads`. For results of
-/// searches, which have no common point, the beginning names the metric.
+/// Returns the beginning of a sentence about a point, such as `At 28 threads`. Results of searches
+/// have no common point, so their sentences begin with `At the loads that the searches found`.
 pub fn where_words(metric: &str, place: Option<Point>) -> String {
     match metric {
         PEAK => "At the loads that the searches found".to_owned(),

@@ -20,7 +20,7 @@ const NAMES_MANY: usize = 4;
 pub struct RunReason {
     /// Text of the reason, as a sentence.
     pub words: String,
-    /// The same reason as data for records.
+    /// Reason as data, for the records of the run.
     pub record: ReasonRecord,
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    /// Returns the prefix for the names of the columns with times by this clock.
+    /// Returns the prefix of the names of the columns that belong to this clock.
     fn prefix(self) -> &'static str {
         match self {
             Clock::Latency => "",
@@ -47,7 +47,7 @@ fn has_values(record: &QuantilesRecord) -> bool {
     record.count > 0 || record.max.least() > 0.0
 }
 
-/// Adds one column for each figure of times by one clock.
+/// Adds one column for each figure, with the times that one clock counts.
 pub(crate) fn columns<'r, R: 'r>(
     table: Table<'r, R>,
     clock: Clock,

@@ -39,7 +39,7 @@ enum Width {
 pub(crate) struct WrongValue {
     /// Description of the values that the setting accepts.
     pub takes: String,
-    /// A valid value, if one is known that is close to the wrong value.
+    /// A valid value that is close to the wrong value, if known.
     pub example: Option<String>,
 }
 
@@ -163,7 +163,8 @@ impl Width {
         }
     }
 
-    /// Returns the largest number of this width. The number in a quantity must be below it.
+    /// Returns the largest number of this width. The number in a quantity must be below this
+    /// maximum.
     fn max(self) -> i128 {
         match self {
             Width::Int => i128::from(i32::MAX),

@@ -34,7 +34,7 @@ pub enum Setting {
         /// Value of the setting in this line.
         value: Value,
     },
-    /// The line does not have the setting.
+    /// The setting cannot be used in the line. The value contains the reason.
     Refused(SettingRefusal),
 }
 
@@ -176,7 +176,7 @@ impl Line {
     }
 
     /// Returns true if a setting is a guardrail. The server applies guardrails to the requests of
-    /// ordinary users. If nodes require no password, they treat every client as a superuser.
+    /// ordinary users. Nodes that do not require a password treat every client as a superuser.
     pub fn is_guardrail(&self, name: &str) -> bool {
         self.guardrails.lines().any(|known| known == name)
     }

@@ -2,7 +2,7 @@
 
 use crate::line::{Formats, Line, Presets};
 
-/// Advice on settings for a check that is always made since 6.0.
+/// Advice on settings for checks that 6.0 always makes.
 const METADATA: &str = "remove it: the cluster's metadata checks every request";
 
 pub(crate) static LINE: Line = Line {
