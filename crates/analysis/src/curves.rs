@@ -73,7 +73,7 @@ pub enum Peak {
         threads: f64,
         /// 95 % confidence interval of the operations in flight at the peak.
         threads_ci95: [f64; 2],
-        /// Throughput at the peak, op/s.
+        /// Throughput at the peak, in op/s.
         ops_per_s: f64,
     },
     /// The peak is at or before the first measured load, because throughput only falls over the

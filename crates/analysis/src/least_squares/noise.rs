@@ -56,7 +56,7 @@ pub fn noise_of_trials<const P: usize, C: Curve<P>>(
 }
 
 /// Returns the noise of the places around the curve. Returns `None` if the places do not outnumber
-/// the coefficients, of which the scale is one.
+/// the coefficients, including the scale.
 pub fn noise_of_places<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,

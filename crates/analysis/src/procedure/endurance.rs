@@ -10,7 +10,7 @@ use super::{Answer, Ask, Decide, Next, Point, ProcedureEstimate, Role, SeenTrial
 pub struct Endurance {
     /// Load of the long window and of the shorter windows.
     pub point: Point,
-    /// Length of the long window, ns.
+    /// Length of the long window, in ns.
     pub for_ns: u64,
     /// Lengths of the shorter windows in the order in which they run, in ns; at most
     /// [`Endurance::BESIDE_MAX`] windows.
