@@ -31,7 +31,7 @@ const CORRELATION_Z: f64 = 1.645;
 /// series of 10 to 240 values, the limits 0.95 and 1 change the coverage by at most 0.3 points.
 /// However, they make one interval in twenty 3 to 8 times as long.
 const CORRELATION_MAX: f64 = 0.8;
-/// See [`CORRELATION_MAX`].
+/// Minimum degrees of freedom of an interval. See [`CORRELATION_MAX`].
 const FREEDOM_MIN: f64 = 3.0;
 /// Distance from the median, in robust standard deviations, above which the worst value is an
 /// incident. In 8 % of series of 30 independent normal values, one value is that far from the

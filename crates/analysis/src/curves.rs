@@ -38,7 +38,7 @@ pub struct Load {
     pub ops_per_s: Vec<Option<f64>>,
 }
 
-/// The three coefficients.
+/// The three coefficients of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
     /// Throughput of one operation in flight, in op/s.
@@ -54,9 +54,9 @@ pub struct Coefficients {
 pub struct Usl {
     /// Coefficients of the curve.
     pub coefficients: Coefficients,
-    /// 95 % confidence intervals of σ and of κ.
+    /// 95 % confidence interval of σ.
     pub sigma_ci95: [f64; 2],
-    /// See `sigma_ci95`.
+    /// 95 % confidence interval of κ.
     pub kappa_ci95: [f64; 2],
     /// Distance of the points from the curve, as the root mean square of ln (measured ÷ curve).
     pub off: f64,

@@ -99,7 +99,7 @@ pub struct Recovery {
     pub beside: Vec<usize>,
     /// Level before the fault, or the reason why no level is known.
     pub before: Result<Before, String>,
-    /// Loss of throughput.
+    /// Loss of throughput during the fault and the recovery.
     pub dip: Option<Dip>,
     /// Times until throughput was normal again.
     pub throughput: Option<Returns>,

@@ -97,9 +97,9 @@ pub enum Of {
     Unit,
     /// Measurement at the number of units of the point.
     Point,
-    /// One socket, full.
+    /// Measurement with one full socket.
     Socket,
-    /// All sockets, full.
+    /// Measurement with all sockets full.
     System,
     /// Measurement of the other arm of a comparison, at the same number of units.
     Other,
@@ -174,7 +174,7 @@ pub struct Improvement {
     /// Part of the machine that the contender's units fill. The ratio for [`Of::Socket`] is I₁, and
     /// the ratio for [`Of::System`] is I₂. All other numbers of units are [`Of::Point`].
     pub fills: Of,
-    /// Contender ÷ baseline.
+    /// Throughput of the contender ÷ throughput of the baseline.
     pub ratio: Result<Ratio, MissingRatio>,
 }
 

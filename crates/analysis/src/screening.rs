@@ -189,7 +189,7 @@ impl LenthMargin {
         }
     }
 
-    /// Judges an effect.
+    /// Judges an effect by the margins.
     pub fn activity(&self, effect: f64) -> Activity {
         match effect.abs() {
             size if size > self.sme => Activity::Active,

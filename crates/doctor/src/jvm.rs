@@ -115,7 +115,7 @@ impl<'a> Jvm<'a> {
         Some(cpus.min(quota.unwrap_or(usize::MAX)))
     }
 
-    /// Returns these CPUs.
+    /// Returns the CPUs that the kernel permits the JVM to use.
     pub fn cpus(&self) -> Option<CpuSet> {
         list(&self.process.cpus)
     }

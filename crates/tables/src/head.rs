@@ -39,8 +39,7 @@ impl Head {
         }
     }
 
-    /// Builds the head of a trial that wrote records. The trial may still be running or may have
-    /// been interrupted.
+    /// Builds the head of a trial that wrote records. The trial may or may not have ended.
     ///
     /// # Errors
     /// The records of the trial are damaged.
@@ -93,7 +92,7 @@ fn us_of(unix_ns: u64) -> Option<i64> {
     us.filter(|us| *us > 0)
 }
 
-/// Adds the columns that identify a point, which are the variant and the load.
+/// Adds the columns with the variant and the load, which identify a point.
 pub(crate) fn place<'r, R: 'r>(
     table: Table<'r, R>,
     variant: impl for<'a> Fn(&'a R) -> &'a VariantName + 'r,

@@ -32,7 +32,7 @@ pub struct Line {
     pub java_supported: &'static [u32],
     /// Major versions of Java with which the line was observed to start with cassay's options.
     pub java_seen: &'static [u32],
-    /// Formats of SSTables that the line writes, by the letters in the names of the files.
+    /// Newest formats of the line's SSTables, by the letters in the names of the files.
     pub formats: Formats,
     /// True if a node starts without the agent that measures the size of objects. Without this
     /// agent, older lines use a method that fails on the hidden classes of Java 15 and later.

@@ -47,7 +47,7 @@ measure::word_enum! {
         BetweenNodes = "between_nodes",
         /// Time that requests spent between the client and the coordinator.
         ClientLink = "client_link",
-        /// Read repairs.
+        /// Reads that waited for a read repair.
         ReadRepair = "read_repair",
         /// Number of SSTables that one read touched.
         SstablesPerRead = "sstables_per_read",

@@ -31,7 +31,7 @@ pub struct NodeFacts {
     pub has_quota: bool,
     /// Rate limit of compaction in bytes per second. 0 if the rate of compaction is unlimited.
     pub compaction_bytes_per_s: Option<f64>,
-    /// Number of compactors.
+    /// Number of compactors of the node.
     pub compactors: Option<f64>,
     /// Rate of the node's link in one direction, in bytes per second.
     pub link_bytes_per_s: Option<f64>,

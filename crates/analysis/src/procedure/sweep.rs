@@ -8,7 +8,7 @@ use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, Until, un
 pub struct Sweep {
     /// Points without duplicates, in rising order if `until` is set.
     pub points: Vec<Point>,
-    /// Condition that ends the sweep before its last point.
+    /// Condition that can end the sweep before its last point.
     pub until: Option<Until>,
 }
 

@@ -109,7 +109,8 @@ fn a_cluster_may_recover_under_a_fault_and_dip_after_healing() {
         60..=64 | 91..=100 => (0.2, 1.0),
         _ => (1.0, 1.0),
     }));
-    // Five seconds are bad. Then fewer than 30 good seconds follow before the next bad second.
+    // After five seconds outside of the level, fewer than 30 normal seconds follow before the next
+    // such second.
     assert_eq!(seen.throughput.unwrap().injected.back_s, Some(41.0));
     assert_eq!(
         seen.throughput.unwrap().healed,

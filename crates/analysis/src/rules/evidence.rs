@@ -45,7 +45,7 @@ pub struct Evidence {
     /// Numbers of operations that server and client counted over the whole trial, or the reason why
     /// these numbers cannot be compared. `None` if the server's numbers were not read.
     pub server: Option<Result<ServerCounts, String>>,
-    /// End of settling.
+    /// Result of waiting for pending compactions before the trial.
     pub settle: Option<Settle>,
     /// Number of pending compactions of all nodes over the window, in order of time.
     pub pending_compactions: Option<Vec<f64>>,
@@ -75,7 +75,7 @@ pub struct Evidence {
     /// Reasons why nodes rejected requests, one sentence each. The reasons come from the logs and
     /// volumes of the nodes.
     pub causes: Vec<String>,
-    /// Planned faults.
+    /// Planned faults of the trial.
     pub faults: Vec<FaultEvidence>,
     /// Missing parts of the record, such as `seed`. Empty if the record is complete.
     pub not_recorded: Option<Vec<String>>,
@@ -149,7 +149,7 @@ pub struct ClockMove {
     pub over_s: f64,
 }
 
-/// Open schedule.
+/// Operations that an open schedule offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OfferedLoad {
     /// Number of operations that were due in the window.
@@ -206,7 +206,7 @@ pub struct CpuUse {
     pub nodes: f64,
     /// Share of the CPU time that all threads of the client's process used.
     pub client: f64,
-    /// Number of CPUs.
+    /// Number of CPUs to which the shares refer.
     pub cpus: f64,
 }
 
@@ -458,7 +458,7 @@ pub struct ServerCounts {
     pub uncertain: u64,
 }
 
-/// End of settling.
+/// Result of waiting for pending compactions before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settle {
     /// All compactions ended.

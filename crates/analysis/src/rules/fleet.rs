@@ -159,7 +159,8 @@ fn throttled(client: &ClientSeen, limits: &Limits) -> Option<WeighedJudgement> {
     let share = client.throttled_s? / client.window.seconds.max(1e-9);
     let detail = describe::throttled(&client.name, share, limits.silence_share);
     let judged = WeighedJudgement::below(share, limits.silence_share, detail);
-    // A good result is omitted here, because the rule reports the client as a whole.
+    // A good result of one client is omitted here, because the rule reports the good result for all
+    // clients together.
     (judged.outcome != RuleOutcome::Pass).then_some(judged)
 }
 

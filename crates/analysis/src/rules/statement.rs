@@ -44,7 +44,7 @@ impl Statement {
         joined.unwrap_or_default()
     }
 
-    /// Appends words.
+    /// Appends words to the sentence.
     pub(super) fn and(self, words: &str) -> Statement {
         Statement {
             words: self.words + words,

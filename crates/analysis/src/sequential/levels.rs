@@ -11,7 +11,7 @@ pub const BLOCKS_LEAST: usize = 3;
 /// noisy.
 pub const BLOCKS_MOST: usize = MAX[MAX.len() - 1];
 
-/// Overall levels.
+/// Overall levels, in the order of the table.
 const OVERALL: [f64; 6] = [0.3, 0.1, 0.05, 0.03, 0.01, 0.001];
 /// Numbers of blocks at the first look, one for each row. Any other number uses the row of the next
 /// lower number, which is stricter.
