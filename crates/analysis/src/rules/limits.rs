@@ -7,7 +7,7 @@ pub struct Limits {
     /// first limit and fails at the second. The latencies include the lateness, so they are
     /// correct. Above the second limit, however, the schedule is not the requested schedule.
     pub late_share: [f64; 2],
-    /// V1: minimum of the operations that the client sent in time ÷ offered operations.
+    /// V1: minimum share of the offered operations that the client must send in time.
     pub achieved_share: f64,
     /// V3: maximum CPU use of the workers' cores in an open loop, as a share.
     pub client_cpu_share: f64,
@@ -23,9 +23,9 @@ pub struct Limits {
     /// V3: maximum of the highest ÷ the lowest ceiling. Above this ratio, neither ceiling is
     /// reliable.
     pub ceiling_spread: f64,
-    /// V4: limits of the time in which the client was stalled ÷ window. The rule warns at the first
-    /// limit and fails at the second. At 1 %, stalls affect the p99 of the operations that are due
-    /// during the stalls. At 5 %, stalls affect throughput.
+    /// V4: limits of the share of the window in which the client was stalled. The rule warns at the
+    /// first limit and fails at the second. At 1 %, stalls affect the p99 of the operations that
+    /// are due during the stalls. At 5 %, stalls affect throughput.
     pub silence_share: [f64; 2],
     /// V4: lowest value that each of the two limits on stall time can have, in seconds. Desktops
     /// have stalls of tens of milliseconds, which must not fail a window of a few seconds.
@@ -46,7 +46,7 @@ pub struct Limits {
     /// V7: limits of the relative difference between the numbers of operations that server and
     /// client counted. The rule warns at the first limit and fails at the second.
     pub counts_share: [f64; 2],
-    /// V8: failed operations ÷ ended operations above which the trial fails.
+    /// V8: maximum share of the ended operations that may have failed.
     pub errors_share: f64,
     /// V8: true if one client timeout fails the trial.
     pub timeout_fails: bool,
@@ -76,7 +76,7 @@ pub struct Limits {
     /// V4, V18: true if the machine is declared as shared. In this case, these rules warn instead
     /// of failing.
     pub shared_machine: bool,
-    /// V19: maximum of the longest silence of the target ÷ window.
+    /// V19: maximum length of a silence of the target, as a share of the window.
     pub quiet_share: f64,
     /// V19: lowest and highest value that the limit on silence can have, in seconds. A garbage
     /// collection pause of 0.2 s is common. A pause of one second is rare, however long the window

@@ -42,7 +42,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
             warn_if(cpu > limits.client_cpu_share),
             used.warning_at(limits.client_cpu_share),
         ),
-        // No node uses these cores, so only the client itself can use all of their CPU time.
+        // No node uses the client's cores, so only the client itself can use all of their CPU time.
         (false, false) => (
             below(cpu, limits.client_full_share),
             used.within(limits.client_full_share),

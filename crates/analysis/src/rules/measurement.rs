@@ -7,10 +7,10 @@
 measure::word_enum! {
     /// Quantity that a validity rule measures. Every quantity has a fixed unit.
     pub enum Quantity {
-        /// V1: operations that were sent in the window ÷ scheduled operations. The limit is a
+        /// V1: share of the scheduled operations that were sent in the window. The limit is a
         /// minimum.
         SentInWindow = "sent_in_window",
-        /// V1: operations that were sent over 1 ms late ÷ scheduled operations.
+        /// V1: share of the scheduled operations that were sent over 1 ms late.
         SentLate = "sent_late",
         /// V1: number of operations that waited because the limit of operations in flight was
         /// reached.
@@ -25,7 +25,7 @@ measure::word_enum! {
         LatencyMean = "latency_mean",
         /// V2: mean service time.
         ServiceMean = "service_mean",
-        /// V3: CPU time of the workers ÷ available CPU time of their cores.
+        /// V3: CPU time of the workers, as a share of the available time of their cores.
         ClientCpu = "client_cpu",
         /// V3: throughput ÷ lowest ceiling.
         OfCeiling = "of_ceiling",
@@ -37,7 +37,7 @@ measure::word_enum! {
         StallLongest = "stall_longest",
         /// V4: sum of the stalls of the client in the window.
         Stalled = "stalled",
-        /// V4: time for which a quota denied CPU time to the client ÷ window.
+        /// V4: share of the window for which a quota denied CPU time to the client.
         Throttled = "throttled",
         /// V5: delay with which a client learned of the start line.
         StartLate = "start_late",
@@ -60,7 +60,7 @@ measure::word_enum! {
         /// V7: difference between the numbers of operations that server and client counted, as a
         /// share of the client's number.
         CountDifference = "count_difference",
-        /// V8: failed operations ÷ operations that ended.
+        /// V8: share of the ended operations that failed.
         FailedOperations = "failed_operations",
         /// V8: number of operations that the client stopped waiting for.
         ClientTimeouts = "client_timeouts",
@@ -73,13 +73,13 @@ measure::word_enum! {
         NodeStopped = "node_stopped",
         /// V11: time from the first to the last reading that showed a node's threads as blocked.
         NodeBlocked = "node_blocked",
-        /// V11: CPU time that the hypervisor gave to other guests ÷ total CPU time.
+        /// V11: share of the CPU time that the hypervisor gave to other guests.
         StolenCpu = "stolen_cpu",
         /// V12: length of the measured window. The limit is a minimum.
         WindowLength = "window_length",
         /// V12: number of successful operations. The limit is a minimum.
         Successes = "successes",
-        /// V12: change of throughput over the window ÷ median throughput.
+        /// V12: change of throughput over the window, as a share of the median throughput.
         ThroughputDrift = "throughput_drift",
         /// V14: number of compared reads that did not find an existing row.
         MissingReads = "missing_reads",
@@ -89,7 +89,8 @@ measure::word_enum! {
         WrongReads = "wrong_reads",
         /// V14: number of compared reads that returned a deleted row.
         ResurrectedReads = "resurrected_reads",
-        /// V14: reads that found no row ÷ reads of rows that exist according to the study.
+        /// V14: share of the reads that found no row, among reads of rows that exist according to
+        /// the study.
         ReadsOfNothing = "reads_of_nothing",
         /// V14: number of rows whose writes were lost, among the rows read back.
         LostRows = "lost_rows",
@@ -115,17 +116,18 @@ measure::word_enum! {
         UndecidedRegisters = "undecided_registers",
         /// V16: size of the data ÷ memory of a node.
         DataPerMemory = "data_per_memory",
-        /// V17: CPU time of the probes ÷ CPU time of one core.
+        /// V17: CPU time of the probes, as a share of one core.
         ProbesCpu = "probes_cpu",
-        /// V18: CPU time of other programs ÷ time of the CPUs that the client may use.
+        /// V18: CPU time of other programs, as a share of the time of the CPUs that the client may
+        /// use.
         OthersCpu = "others_cpu",
-        /// V18: time in which a worker waited for a CPU that other programs used ÷ window.
+        /// V18: share of the window in which a worker waited for a CPU that other programs used.
         WorkersWaited = "workers_waited",
-        /// V18: time in which some task waited for a CPU that other programs used ÷ window.
+        /// V18: share of the window in which some task waited for a CPU that other programs used.
         TasksWaited = "tasks_waited",
-        /// V18: time in which a disk was busy for other programs ÷ window.
+        /// V18: share of the window in which a disk was busy for other programs.
         DiskOfOthers = "disk_of_others",
-        /// V18: time in which all tasks waited for memory ÷ window.
+        /// V18: share of the window in which all tasks waited for memory.
         MemoryWaited = "memory_waited",
         /// V19: longest time without an answer while answers were pending.
         QuietLongest = "quiet_longest",
