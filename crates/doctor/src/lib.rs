@@ -1,5 +1,5 @@
-//! The only crate that contains knowledge of how to set up a host for Cassandra. It defines the
-//! value, reason, source and command of each setting.
+//! The only crate that knows how to set up a host for Cassandra: each setting with its value,
+//! reason, source and command.
 //!
 //! The crate does not change settings. Facts come from [`host::settings`], which the agent of each
 //! host reads. [`rules`] is a pure function that judges these facts.

@@ -1,6 +1,6 @@
 //! Tests the rules with tables of facts.
 //!
-//! The file is long because it contains the cases of all rules.
+//! Long because it contains the cases of all rules.
 
 use super::*;
 use host::settings::{ClockState, Device, Interrupt, Mount, ProcessSettings, Queue};

@@ -42,7 +42,7 @@ fn reads(
         return None;
     }
     // If most rows differ, they come from another source, because a fault of the server could not
-    // change so many rows.
+    // change most rows.
     let are_strange = has_strange_rows && checks.wrong >= checks.checked.div_ceil(2);
     let behind = checks.missing + checks.stale + checks.resurrected;
     let (allowed, why) = match promise {
