@@ -1,8 +1,8 @@
 //! Describes the resource that was full at a knee, a peak, a difference, a fault or a drift.
 //!
-//! Without an experiment, the words are those of a hypothesis: a full resource coincides with a
-//! limit of the load. An experiment that moves the result as predicted shows that it causes the
-//! limit.
+//! Without an experiment, the sentences state only a hypothesis, because a full resource may merely
+//! coincide with a limit of the load. If an experiment changes the result as predicted, it shows
+//! that the resource causes the limit.
 
 use crate::result_place::{point_words, variant_words};
 use analysis::limits::LimitKind;
@@ -12,8 +12,9 @@ use store::record::{
     ExperimentRecord, LimitCandidateRecord, LimitEvent, LimitRecord, NodeCpuRecord, limit_name,
 };
 
-/// Returns the sentences. The first names the event and the first full resource, or the resource
-/// nearest its limit. The last states the CPU use of the busiest node.
+/// Returns the sentences about one event. The first sentence names the event and the first full
+/// resource, or the resource nearest its limit. The last sentence states the CPU use of the busiest
+/// node.
 pub fn sentences(record: &LimitRecord) -> String {
     let cpu = cpu_sentence(&record.nodes).map(|cpu| format!(" {cpu}"));
     sentence(record) + &others(record) + &cpu.unwrap_or_default()
@@ -47,7 +48,7 @@ fn outcome(candidate: &LimitCandidateRecord) -> Option<ExperimentOutcome> {
     Some(candidate.experiment.as_ref()?.outcome)
 }
 
-/// Returns a sentence for each experiment that refuted a candidate or has no result.
+/// Returns a sentence for each experiment that refuted a candidate or did not have a result.
 fn others(record: &LimitRecord) -> String {
     let said = record.candidates.iter().filter_map(|one| {
         let experiment = one.experiment.as_ref()?;
@@ -71,8 +72,8 @@ fn others(record: &LimitRecord) -> String {
     said.collect()
 }
 
-/// Returns the result of an experiment: `With A 2 instead of 1, throughput was 1.21 times as high
-/// (95 % interval 1.15 to 1.27, 5 pairs of trials).`
+/// Describes the result of an experiment, such as `With A 2 instead of 1, throughput was 1.21 times
+/// as high (95 % interval 1.15 to 1.27, 5 pairs of trials).`
 fn moved(experiment: &ExperimentRecord) -> String {
     let ExperimentRecord {
         setting, from, to, ..
@@ -101,8 +102,8 @@ fn moved(experiment: &ExperimentRecord) -> String {
     )
 }
 
-/// Returns how much CPU the nodes used, such as `The nodes used 1.7 of 2 CPUs (85 %).` `None` if
-/// that is not known.
+/// States how much CPU the nodes used, such as `The nodes used 1.7 of 2 CPUs (85 %).` Returns
+/// `None` if the CPU use is not known.
 fn cpu_sentence(nodes: &[NodeCpuRecord]) -> Option<String> {
     let share = |node: &&NodeCpuRecord| node.used / node.available;
     let fullest = nodes.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;
