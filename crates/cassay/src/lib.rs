@@ -1,4 +1,5 @@
-//! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
+//! The only crate that uses the terminal. It handles the command line, progress and exit codes, and
+//! connects the other crates.
 //!
 //! [`main`] is the whole program. If the process was started as an agent, a client or an agent's
 //! helper, `main` runs only that. Otherwise it calls [`run`], which other programs may call too.

@@ -31,9 +31,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use study::units;
 
-/// Maximum silence on plain lines, so that a waiting user sees that the run is alive.
+/// Maximum time without output in plain mode, so that a waiting user sees that the run is alive.
 const SILENCE_MAX: Duration = Duration::from_millis(4500);
-/// Maximum silence on plain lines of a run longer than [`LONG_RUN`], whose log should remain
+/// The value of [`SILENCE_MAX`] for a run longer than [`LONG_RUN`], whose log should remain
 /// readable.
 const SILENCE_MAX_LONG: Duration = Duration::from_secs(10);
 const LONG_RUN: Duration = Duration::from_secs(600);
@@ -234,8 +234,8 @@ fn shown_as(manner: Manner) -> Manner {
     }
 }
 
-/// Starts the thread that rewrites the status line every second, and that breaks the silence of
-/// plain lines. `None` if no thread can be started.
+/// Starts the thread that rewrites the status line every second, and that prints a plain line after
+/// a long silence. `None` if no thread can be started.
 fn beat(manner: Manner, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     let begin_ns = clock::now_ns();
@@ -267,7 +267,7 @@ fn beat(manner: Manner, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     std::thread::Builder::new().name("heartbeat".to_owned()).spawn(beat).ok()
 }
 
-/// Returns the maximum silence of a run that has lasted `elapsed`.
+/// Returns the maximum time without output for a run that has lasted `elapsed`.
 fn silence_max(elapsed: Duration) -> Duration {
     if elapsed < LONG_RUN {
         SILENCE_MAX

@@ -90,7 +90,7 @@ fn write_data(text: &str) {
     }
 }
 
-/// Writes lines of data. If a person reads them, they have colours and styles.
+/// Writes lines of data. If a person reads stdout, the lines have colours and styles.
 #[expect(
     clippy::disallowed_methods,
     reason = "only asked whether it is a terminal"
@@ -221,7 +221,7 @@ fn is_mistake(error: &anyhow::Error) -> bool {
     ) || error.is::<StudyError>()
 }
 
-/// Prints clap's output. Help is data, and mistakes are messages.
+/// Prints clap's output: help on stdout as data, and mistakes on stderr as messages.
 #[expect(
     clippy::disallowed_methods,
     reason = "only asked whether it is a terminal"

@@ -102,7 +102,8 @@ fn nothing_is_allocated_after_the_start_line() {
                 keeps: LedgerMode::Nothing,
                 written: None,
             };
-            // A busy machine makes intervals longer, and skips interval numbers.
+            // On a busy machine, intervals are longer and interval numbers may be missing, so this
+            // test counts the intervals itself.
             let (mut allocations, mut operations, mut shown) = (0, 0, 0);
             load::run(&config, &mut |interval| {
                 let index = shown;

@@ -37,7 +37,8 @@ const BLOCKS_MIN: usize = 4;
 ///
 /// 1. Reads the study, which has one variant, and the builds.
 /// 2. Reads the results of earlier steps.
-/// 3. Compares the next build, until the first bad build is found or cannot be found.
+/// 3. Compares one build after the other, until it finds the first bad build or finds that it
+///    cannot.
 /// 4. Prints the result.
 pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
@@ -97,7 +98,8 @@ fn says_blocks(study: &Study) -> bool {
     root.is_some_and(|root| root.find("repeat.blocks").is_some())
 }
 
-/// Returns the identity of a bisection, so that it does not use the steps of another bisection.
+/// Returns the data that identifies a bisection. By comparing this data, cassay never uses the
+/// steps of another bisection.
 fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::Value {
     let all: Vec<_> = builds.iter().map(|build| json!([build.name, build.over])).collect();
     json!({
@@ -148,8 +150,8 @@ struct Bisection<'a> {
     common: &'a Common,
     folder: PathBuf,
     builds: Vec<Build>,
-    /// True if the study states the number of blocks. Then each step runs that number of blocks,
-    /// and does not add blocks until the comparison is answered.
+    /// True if the study states the number of blocks. Each step then runs exactly this number of
+    /// blocks, even if the comparison remains undecided.
     has_blocks: bool,
 }
 
@@ -253,7 +255,7 @@ impl Bisection<'_> {
         if matches!(exit, Exit::Interrupted | Exit::Usage) {
             return Ok(BisectStep::Ends(exit));
         }
-        // A run with a comparison can be used, even if it missed a requirement.
+        // A run with a comparison can be used, even if the run missed a requirement.
         let run = store::find(out, "latest")?;
         let (metric, effect) = self.effect_of(&run, &self.builds[build].name)?;
         Ok(BisectStep::Compared(metric, effect))

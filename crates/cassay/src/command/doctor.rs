@@ -74,7 +74,7 @@ fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     examine_told(cluster, &told.nodes)
 }
 
-/// Examines the hosts of a cluster. `told` contains the nodes' reports on their JVMs.
+/// Examines the hosts of a cluster. `told` contains what the nodes report about their JVMs.
 fn examine_told(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<HostExamination>> {
     let hosts = cluster.host_settings(&::doctor::question())?;
     ::doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)
@@ -124,7 +124,8 @@ fn shared(hosts: &[HostExamination]) -> Vec<Shared<'_>> {
 /// Maximum number of names in a cell of the table.
 const NAMES_MAX: usize = 4;
 
-/// Joins names. If there are many, only the first names are listed, with the number of the others.
+/// Joins names. If there are many names, lists only the first names, followed by the number of
+/// omitted names.
 fn names(all: &[&str]) -> String {
     match all.len().checked_sub(NAMES_MAX) {
         Some(more) if more > 1 => format!("{} and {more} more", all[..NAMES_MAX].join(", ")),

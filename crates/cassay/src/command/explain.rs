@@ -14,8 +14,8 @@ use anyhow::{Result, bail};
 use meaning::{About, Meaning, indented};
 use yaml::near_name;
 
-/// Maximum number of matches that are shown in full. If there are more matches, they are listed by
-/// name.
+/// Maximum number of matches that `explain` shows in full. If more names match, `explain` lists
+/// only the names.
 const SHOWN_MAX: usize = 14;
 
 /// Explains the requested word, or lists all words.

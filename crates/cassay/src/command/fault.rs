@@ -76,7 +76,7 @@ fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     Ok(cluster)
 }
 
-/// Returns the reasons why a kind of fault is not possible. Empty if it is possible.
+/// Returns the reasons why a kind of fault is not possible. Empty if the fault is possible.
 fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
     let of = |capability| capabilities.iter().find(|one| one.capability == capability);
     let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
@@ -85,7 +85,7 @@ fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
         .collect()
 }
 
-/// Returns the reasons why a kind of fault is not possible on a cluster. These include the acts
+/// Returns the reasons why a kind of fault is not possible on a cluster. The reasons include acts
 /// that the user does not allow on the cluster.
 fn refused_by(kind: &FaultKind, cluster: &Cluster) -> Vec<String> {
     let mut refused = refused(kind, cluster.capabilities());
@@ -186,7 +186,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
             ));
             continue;
         }
-        // The fault affects the last node or host, because it is not a seed.
+        // The last node or host is not a seed, so the fault affects this one.
         let hit = last(kind, &cluster)?;
         let held = HoldTime::AfterSeen(TRIED_FOR);
         let options = kind.options(&Options::tried());
@@ -352,9 +352,9 @@ fn listen() -> Result<()> {
 /// Time for which a fault stays active.
 #[derive(Clone, Copy)]
 enum HoldTime {
-    /// Counted from the injection of the fault, or from its completion.
+    /// Time since the injection of the fault, or since the completion of its task.
     For(Duration),
-    /// Counted from the observation of the fault.
+    /// Time since the fault was observed.
     AfterSeen(Duration),
 }
 
@@ -376,7 +376,7 @@ fn one(
         HoldTime::For(length) => length,
         HoldTime::AfterSeen(length) => tried_within(kind) + length,
     };
-    // The time of the fault counts from this step.
+    // The hold time of the fault begins with this step.
     let shown = if kind.length.works() {
         FaultStep::Done
     } else {
@@ -388,8 +388,8 @@ fn one(
         let length = match (held, step.what) {
             _ if !kind.length.is_said() => return,
             (HoldTime::For(length), what) if what == ::fault::holds_from(kind) => length,
-            // An injection continues until it succeeds, its time limit passes, or the user presses
-            // Ctrl-C.
+            // The command continues an injection until the injection succeeds, the time limit
+            // passes, or the user presses Ctrl-C.
             (HoldTime::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
             (HoldTime::AfterSeen(length), what) if what == shown => length,
             // Without this limit, the command would wait forever for a fault that is never
@@ -398,8 +398,8 @@ fn one(
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {
-            // Without the timer, the fault is healed at once. That is better than a fault that is
-            // never healed.
+            // If no timer can be started, this code heals the fault at once, because otherwise
+            // nothing would heal it.
             order.heal();
         }
     });

@@ -41,7 +41,7 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     match command {
         HostsCommand::Check { .. } => return check(&seen, &away, file, common),
         HostsCommand::Bench { .. } if away.is_empty() => return bench(&seen, common),
-        // If only one machine is left, `bench` cannot show which of two machines is slow.
+        // `bench` compares machines, so it does not run if a machine cannot be reached.
         HostsCommand::Bench { .. } => {}
         HostsCommand::Clean { all, .. } => {
             let done = clean(&seen, *all, common)?;

@@ -1,5 +1,5 @@
-//! The commands, one file for each. A command does the work between parsing the arguments and
-//! returning the exit code.
+//! The commands of the program. Each command has a separate module. A command does the work between
+//! parsing the arguments and returning the exit code.
 
 pub mod bisect;
 pub mod clean;
@@ -48,8 +48,8 @@ use std::path::{Path, PathBuf};
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Registry, Study};
 
-/// Volume size in a query of this machine's capabilities. The value does not matter, because no
-/// capability depends on it.
+/// Volume size in a query of this machine's capabilities. No capability depends on the size, so any
+/// value works.
 const VOLUME_BYTES: u64 = 1 << 30;
 
 /// Returns true if a kept cluster exists.
@@ -72,7 +72,7 @@ fn machines(args: &StudyArgs) -> Option<String> {
 }
 
 /// Attaches to the cluster of the command line. If the arguments name the machines of its nodes,
-/// connects to those too.
+/// also connects to these machines.
 fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
     let target = target_from_args::parse_target(target, &way_in.set, &way_in.secret)
         .map_err(StudyError::Mistakes)?;
@@ -145,7 +145,8 @@ fn say_notes(study: &Study) {
 }
 
 /// Returns the folders of jars and running clusters: `CASSAY_CACHE` and `CASSAY_DATA`, or the
-/// user's cache and state folders. They do not depend on the command or the current folder.
+/// user's cache and state folders. These folders do not depend on the command or the current
+/// folder.
 fn dirs() -> Result<Dirs> {
     let set = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty());
@@ -192,7 +193,7 @@ fn capabilities_here() -> Vec<CapabilityStatus> {
 }
 
 /// Ends all processes and removes all resources that a killed run has left. Prints a message only
-/// if there were any.
+/// if it found leftovers.
 pub fn clear_leftovers() {
     // Without a folder for clusters, no leftovers exist. A command that needs the folder reports
     // that it is missing.

@@ -2,7 +2,7 @@
 //!
 //! The command separates cassay's own options from the tool's words. It compiles the words first,
 //! so that mistakes end the command here. Then it writes a study with the command line and runs it
-//! like any other study. So results, reports and `resume` are the same.
+//! like any other study. So results, reports and `resume` work as for any other study.
 
 mod definition;
 mod mistake_places;
@@ -160,8 +160,8 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     }
 }
 
-/// Separates cassay's options from the words for the tool. An option with two dashes that cassay
-/// knows is cassay's.
+/// Separates cassay's options from the words for the tool. If cassay knows an option with two
+/// dashes, the option belongs to cassay.
 fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
     let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
     let command = ImportOptionsOnly::command();
@@ -203,8 +203,8 @@ struct ImportOptionsOnly {
 }
 
 impl ImportOptionsOnly {
-    /// Returns the results folder. A folder that the user names among the words takes precedence
-    /// over one before the words.
+    /// Returns the results folder. If the user names a folder both before and among the words, the
+    /// folder among the words takes precedence.
     fn out(&self, common: &Common) -> PathBuf {
         if self.has_out {
             self.common.out.clone()

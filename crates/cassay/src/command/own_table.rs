@@ -27,7 +27,7 @@ pub fn to_run(study: Study, json: bool) -> Result<Study, Result<Exit>> {
 /// few keys.
 ///
 /// # Errors
-/// As for `to_run`.
+/// The same errors as for [`to_run`] can occur.
 pub fn to_plan(study: &Study, json: bool) -> Result<Study, Result<Exit>> {
     with_tables(study.clone(), KEYS_TO_PLAN, json)
 }

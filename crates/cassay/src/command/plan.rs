@@ -21,7 +21,7 @@ use study::units;
 /// nothing.
 ///
 /// # Errors
-/// cassay cannot query the cluster. The reasons and the messages are the same as for a run.
+/// cassay cannot query the cluster. A run would fail for the same reason, with the same message.
 pub fn run(args: &PlanArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -45,7 +45,7 @@ pub fn run(args: &PlanArgs, common: &Common) -> Result<Exit> {
 /// on it.
 ///
 /// # Errors
-/// As for `run`.
+/// The same errors as for [`run`] can occur.
 pub fn show(study: &Study, common: &Common) -> Result<Exit> {
     let plan = describe(study, common)?;
     ask(study, &plan, common)
@@ -215,7 +215,8 @@ fn decided_by(study: &Study) -> Vec<String> {
     said
 }
 
-/// Describes the number and length of the trials. If a procedure decides on them, gives a range.
+/// Describes the number and length of the trials. If a procedure chooses the trials during the run,
+/// the text contains a range.
 fn bounds(plan: &Plan, seed: u64) -> String {
     let estimate = &plan.estimate;
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();

@@ -117,7 +117,8 @@ fn planned(args: &PlacementArgs) -> Result<(Machine, Plan)> {
 
 fn plan(args: &PlacementArgs, common: &Common) -> Result<Exit> {
     let (machine, plan) = planned(args)?;
-    // The plan is compared with the placement by a script that ignores the topology.
+    // The output compares the plan with the placement that a script without knowledge of the
+    // topology would choose.
     let naive = ::topology::naive(&machine, &plan.wish);
     let naive = ::topology::costs(&machine, &naive, &[]);
     if common.json {
@@ -297,7 +298,7 @@ fn files(source: &Source, name: &str) -> Result<Vec<ExportFile>> {
     Ok(files)
 }
 
-/// Writes the files. Existing files are not overwritten.
+/// Writes the files. Never overwrites an existing file.
 fn write(folder: &Path, files: &[ExportFile]) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     for file in files {

@@ -89,7 +89,7 @@ fn time_axis(cells: usize, columns: usize) -> Line {
     Line::default().with(Tone::Faint, &text).fitted(columns)
 }
 
-/// Rounds up to the series 1, 2, 5, 10, …. Returns 1 for 0.
+/// Rounds up to the next number of the series 1, 2, 5, 10, …. Returns 1 for 0.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;
@@ -126,8 +126,8 @@ mod tests {
         }
     }
 
-    /// Loading reached 5,000 operations per second, but the measurement only 300. On an axis for
-    /// both, a fault in the measured part would be invisible.
+    /// In this test, the loading phase reaches 5,000 operations per second, but the measurement
+    /// only 300. On an axis for both phases, a fault during the measurement would be invisible.
     #[test]
     fn the_axis_is_that_of_what_is_measured() {
         let second = |ops_per_s: f64, is_measured: bool| Second {

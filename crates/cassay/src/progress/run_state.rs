@@ -1,4 +1,4 @@
-//! State of a run for display, which is derived only from the run's events.
+//! Derives the state of a run from the run's events alone, for display.
 
 use engine::{CpuShares, Event, FaultStage, HostNow, PlannedFault, Progress};
 use fleet::ClientNow;
@@ -24,11 +24,11 @@ pub struct RunState {
     pub current: Option<usize>,
     /// State of the current phase.
     pub phase: PhaseState,
-    /// Expected total length of the later trials, in seconds.
+    /// Expected total length of the trials after the current trial, in seconds.
     pub rest_s: f64,
     /// The last seconds of the curve, oldest first.
     pub course: VecDeque<Second>,
-    /// Number of errors of the trial, by kind.
+    /// Number of errors of the current trial, by kind of error.
     pub errors: BTreeMap<&'static str, u64>,
     /// Names of the target's nodes. Empty until the target is ready.
     pub nodes: Vec<String>,
@@ -114,7 +114,7 @@ pub struct PhaseState {
     pub seconds_after: f64,
     /// Start of the phase on the monotonic clock, in ns.
     pub begin_ns: u64,
-    /// Totals of the intervals of the phase, once it has any.
+    /// Totals of the intervals of the phase. `None` before the first interval.
     pub progress: Option<Progress>,
 }
 
@@ -249,7 +249,7 @@ impl RunState {
         open.find(|fault| fault.planned.takes_away.contains(node))
     }
 
-    /// Returns true if a node is down, because of a fault or without one.
+    /// Returns true if a node is down, whether or not a fault explains this.
     pub fn is_away(&self, node: &String) -> bool {
         self.died.contains(node) || self.taken_by(node).is_some()
     }

@@ -46,7 +46,7 @@ fn phase(state: &mut RunState, phase: &'static str, now_ns: u64) {
     state.event(&started, now_ns);
 }
 
-/// Adds a second with this throughput, and this number of timeouts.
+/// Adds an event for one second with the given throughput, p99 and number of timeouts.
 fn second(state: &mut RunState, index: u64, ops_per_s: f64, p99_ms: f64, timeouts: u64) {
     let mut kind = KindInterval::default();
     kind.outcomes.add_many(Outcome::ClientTimeout, timeouts);

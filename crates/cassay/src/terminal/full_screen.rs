@@ -142,7 +142,7 @@ impl Drop for Screen {
     }
 }
 
-/// Restores the terminal, if the full screen is active. Signal handlers may call it.
+/// Restores the terminal, if the full screen is active. Signal handlers may call this function.
 pub fn give_back() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         let _ = rustix::io::write(rustix::stdio::stderr(), GIVE_BACK);

@@ -54,8 +54,8 @@ pub fn last_line_ns() -> u64 {
     LAST_LINE_NS.load(Ordering::Relaxed)
 }
 
-/// Shows a new status line. Does nothing while a full screen is shown, which has its own display of
-/// this information.
+/// Shows a new status line. Does nothing while a full screen is shown, because the full screen
+/// displays the same information.
 pub fn show_moving(line: &Line) {
     let mut stage = stage();
     if matches!(*stage, Stage::Full(_)) {

@@ -199,7 +199,7 @@ impl Ycsb {
         let Some(file) = &self.file else {
             return terminal::data(&text);
         };
-        // An invalid path must not cause the loss of measurements.
+        // If the path is invalid, the results go to stdout instead, so that they are not lost.
         if let Err(error) = std::fs::write(file, &text) {
             terminal::say(&format!(
                 "exportfile {file}: {error}; the results are on stdout"

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-/// Templates that can run without another part of the program.
+/// Templates whose studies can run on the null target alone, so that this test can run them.
 const TEMPLATES: [&str; 7] = [
     "peak",
     "compare",

@@ -3,7 +3,7 @@
 //! nodes of [`shared`] and [`shared_pair`] if it accepts any Cassandra.
 //!
 //! The tests check that the server agrees with the client's counts, and that every row matches the
-//! seed. However a run ends, no JVM and no folder remains.
+//! seed. A run must leave no JVM and no folder behind, however it ends.
 
 mod agent;
 mod attached_hosts;

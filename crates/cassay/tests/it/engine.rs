@@ -1,4 +1,5 @@
-//! Tests the engine against the null target. No operation is lost, and every clock is right.
+//! Tests the engine against the null target. The engine must lose no operation, and its clocks must
+//! be right.
 
 use cql::Compression;
 use cql::response::ErrorCode;
@@ -63,7 +64,8 @@ pub fn null(spec: NullSpec) -> NullServer {
 }
 
 /// Starts a server that can return to its port. The kernel could give any other port to one of the
-/// thousands of connections on a machine that runs tests. By default those ports begin at 32768.
+/// thousands of connections on a machine that runs tests. By default, ports of connections begin at
+/// 32768.
 fn null_that_comes_back() -> NullServer {
     let first = 20_000 + (std::process::id() % 10_000) as u16;
     let mut ports = (first..30_000).chain(20_000..first);
@@ -354,7 +356,8 @@ fn a_caller_can_end_a_run_after_any_interval() {
     let schedule = Schedule::Closed { in_flight: 4 };
     let config = config(&server, schedule, Limit::Unlimited);
     let interval_ns = config.interval.as_nanos() as u64;
-    // A busy machine makes some intervals longer, and skips an interval number.
+    // On a busy machine, intervals are longer and interval numbers may be missing, so the test
+    // checks `index >= 1`.
     let (mut told_ns, mut last_ns) = (None, 0);
     load::run(&config, &mut |interval| {
         if !interval.draining {

@@ -2,7 +2,8 @@
 
 use crate::program::{Lab, Said};
 
-/// Runs the program on a machine without downloads, a Maven cache or a proxy.
+/// Runs the program as on a new machine: downloads fail, and the Maven cache and the proxy are
+/// missing.
 fn fresh(lab: &Lab, arguments: &[&str]) -> Said {
     let mut command = lab.command(arguments);
     command

@@ -74,8 +74,8 @@ fn assert_counts_agree(trial: &Value) {
 }
 
 /// A stall delays a quarter of the due operations. Only the operations in flight spend the stall on
-/// the wire. The default limit of operations in flight must hold back the other operations. If a
-/// client sent thousands of operations during the stall, both clocks would show it and could not be
+/// the wire. The default limit of operations in flight must delay the other operations. If a client
+/// sent thousands of operations during the stall, both clocks would show it and could not be
 /// distinguished.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
@@ -98,8 +98,9 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));
     assert_eq!(rule(trial, "V2")["result"], "pass");
     assert_counts_agree(trial);
-    // A silence of a second is an eighth of the window. A busy machine may hide it: a client that
-    // stalled blames itself, and all answers to a late client take long.
+    // A silence of a second is an eighth of the window, so rule V19 warns. A busy machine may hide
+    // the silence: if the client itself stalled, cassay blames the client, and all answers to a
+    // late client take long.
     let was_away = rule(trial, "V4")["result"] != "pass";
     assert!(
         rule(trial, "V19")["result"] == "warn" || was_away,
@@ -108,7 +109,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     // A quarter of the operations began late. The trial reports this, because the target delayed
     // them.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
-    // The rule fails if other work on the machine also delays the client.
+    // Rule V1 fails if other work on the machine also delays the client.
     assert_ne!(rule(trial, "V1")["result"], "pass", "{trial:#}");
     run.measured(&lab);
 }
@@ -185,8 +186,8 @@ client: {timeout: 20ms}
 fn known_latency_is_measured_as_it_is() {
     let trial = trial(&["target.null.latency=20ms"], 0);
     let latency = &trial["all"]["latency_ms"];
-    // No operation is early. Operations are late only because of the machine: 16 in flight spend 16
-    // s on each second's operations, and no median is above twice its mean.
+    // No operation is early. Operations are late only because of the machine: the 16 operations in
+    // flight spend 16 s of latency in each second, and a median is never above twice the mean.
     let p50_ms = latency["p50"].as_f64().expect("a median");
     assert!(p50_ms >= 20.0, "{latency}");
     let per_second = trial["all"]["ops_per_s"].as_f64().expect("a throughput");
@@ -218,8 +219,9 @@ fn one_connection_to_each_node_is_not_the_default() {
     assert_eq!(trial["client"]["connections"], 2);
 }
 
-/// Acts like a cluster that shows neither counts nor settings. Rules do not judge invisible
-/// properties, and the server's own final counts match the client's records.
+/// The server acts like a cluster that shows neither counts nor settings. cassay's rules do not
+/// judge properties that a server does not show, and the server's own final counts match the
+/// client's records.
 #[test]
 fn a_server_of_another_process_is_attached_to() {
     let lab = Lab::with(POINT);
@@ -227,7 +229,8 @@ fn a_server_of_another_process_is_attached_to() {
     let target = format!("attach:{}", server.first_line());
     let arguments = ["run", "study.yaml", "--json", "--target", &target];
     let verify = ["--set", "verify={reads: none, sample: 0}"];
-    // On a cluster that cassay did not start, nothing is created. No run folder is created either.
+    // cassay creates nothing on a cluster that it did not start, and does not create a run folder
+    // either.
     let refused = lab.cassay(&arguments).ended_with(2);
     refused.says(&[
         "has no keyspace keyspace1",
@@ -315,7 +318,8 @@ fn a_slower_contender_misses_the_requirement() {
     let lab = Lab::with(POINT);
     let run = |latency: &str| {
         let set = format!("target.null.latency={latency}");
-        // One block shows no variation between runs, so no conclusion is drawn from it.
+        // One block shows no variation between runs, so cassay draws no conclusion from a single
+        // block.
         let blocks = ["--set", "repeat.blocks=3"];
         let arguments = [&["run", "study.yaml", "--set", &set], &blocks[..]].concat();
         lab.cassay(&arguments).measured(&lab);

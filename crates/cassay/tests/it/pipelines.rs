@@ -1,4 +1,5 @@
-//! Tests the files for pipelines. The test runs their commands here, in an otherwise empty folder.
+//! Tests the files for pipelines. The test runs the commands of these files here, in an otherwise
+//! empty folder.
 
 use crate::program::{Lab, Said, command};
 use std::fs;
@@ -79,7 +80,7 @@ fn a_pipeline_fails_with_a_figure_if_a_study_became_slower() {
     }
     let junit = fs::read_to_string(folder.join("junit.xml")).expect("JUnit XML");
     assert!(junit.contains("<failure"), "{junit}");
-    // A run that missed its requirement does not become the reference for the next one. So another
+    // A run that missed its requirement does not become the reference for the next run. So another
     // run that is equally slow misses the requirement again.
     let third = gate(&lab, &["--set", "target.null.latency=100ms"]);
     if third.code != Some(3) {

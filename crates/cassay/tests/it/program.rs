@@ -104,9 +104,9 @@ impl Lab {
         lab
     }
 
-    /// Does the same as `with`, but in cargo's folder for tests, where the folder stays. The gate
-    /// may run several processes of these tests at once, so each has a separate folder. Removes the
-    /// folders of ended processes.
+    /// Creates a lab like `with`, but in cargo's folder for tests, where the files remain. The gate
+    /// may run several processes of these tests at once, so each process has a separate folder.
+    /// Removes the folders of ended processes.
     pub fn kept(name: &str, study: &str) -> Lab {
         let above = Path::new(env!("CARGO_TARGET_TMPDIR"));
         for entry in std::fs::read_dir(above).expect("cargo's folder for tests").flatten() {
@@ -291,8 +291,8 @@ impl std::fmt::Display for Said {
     }
 }
 
-/// A running program. It is killed when this value is dropped, so that a failing test leaves
-/// nothing.
+/// A running program. Dropping this value kills the program, so that a failing test leaves no
+/// process behind.
 pub struct Started {
     child: Child,
     stderr: BufReader<std::process::ChildStderr>,

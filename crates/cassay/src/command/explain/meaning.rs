@@ -9,7 +9,7 @@ measure::word_enum! {
     pub(super) enum About {
         /// A word in reports and on the terminal.
         Word = "word",
-        /// A rule by which a trial is judged.
+        /// A rule by which cassay judges a trial.
         Rule = "rule",
         /// A resource that may limit a load.
         Limit = "resource",

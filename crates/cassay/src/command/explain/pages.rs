@@ -1,7 +1,7 @@
 //! Reads meanings from the pages that define them.
 //!
-//! It reads tables and the beginnings of paragraphs, so that each number is defined only on its
-//! page.
+//! It reads tables and the beginnings of paragraphs, so the definition of each number exists only
+//! on one page.
 
 use super::meaning::{About, Meaning};
 use analysis::limits::LimitKind;

@@ -14,7 +14,7 @@ pub struct Template {
     /// Text of the study. `<key>` represents the answer to the question about that key. A line that
     /// begins with `null|`, `local|`, `attach|` or several of these is only used for these targets.
     pub text: &'static str,
-    /// Questions in addition to the question about the target.
+    /// Questions of the template, in addition to the question about the target.
     pub questions: &'static [Question],
 }
 
@@ -25,7 +25,7 @@ impl Template {
         !self.text.contains("table:") || matches!(place, TargetChoice::Attach(_))
     }
 
-    /// Returns true if the questions are about two sides.
+    /// Returns true if the study compares two sides.
     pub fn compares(&self) -> bool {
         self.text.contains("<side.baseline>")
     }

@@ -47,7 +47,7 @@ pub fn show_export(export: &Export, to: &Path, common: &Common) {
     terminal::data(&text);
 }
 
-/// Prints an import in the form of an export.
+/// Prints the result of an import in the same form as the result of an export.
 pub fn show_import(imported: &ImportResult, common: &Common) {
     if common.json {
         return terminal::json(&json!({

@@ -131,8 +131,8 @@ fn text(program: &Arc<Program>) -> String {
     text
 }
 
-/// Returns the kind of a statement. Statements that exist only in the load stage have the kind
-/// `load`. They are copies of several statements that run in sequence for each row.
+/// Returns the kind of a statement. The load stage may run several statements in sequence for each
+/// row, as copies of statements of other stages. These copies have the kind `load`.
 fn kind(program: &Arc<Program>, number: usize) -> &str {
     let first = usize::from(program.generator(Stage::Load).begin(0).statement);
     let statements = program.statements();

@@ -1,6 +1,6 @@
 //! Tests a real node that cassay did not start, on a machine behind sshd. The node is probed, its
-//! logs are kept, and it is restarted under load. It runs again after the command that stopped it
-//! is killed.
+//! logs are kept, and it is restarted under load. If the command that stopped the node is killed,
+//! the node still starts again.
 //!
 //! `target up` creates the node in another folder. From then on a script stops and starts the node,
 //! as its owner's unit would, with the command line that the kernel reports.
@@ -168,7 +168,7 @@ fn place(node: &Value) -> UnixListener {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()
 }
 
-/// Quotes a word so that a shell uses it literally.
+/// Returns the text of a file.
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! Tests runs that are ended from outside: no JVM and no folder remains.
+//! Tests runs that are ended from outside. Such a run must leave no JVM and no folder behind.
 
 use super::{POINT, assert_nothing_is_left, folders, jvms, start_with_stand_in};
 use crate::program::{Lab, Started, wait_until};
@@ -99,7 +99,8 @@ fn a_node_that_dies_makes_the_trial_invalid_and_the_run_ends() {
     assert!(run.report().is_some());
 }
 
-/// The stopped process still exists, and its late answers do not state the reason.
+/// While the node's process is stopped, it still exists, and its late answers do not show why they
+/// are late. So cassay itself must detect the stop.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_that_somebody_stops_is_named_with_its_seconds() {

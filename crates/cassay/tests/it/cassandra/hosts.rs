@@ -1,5 +1,6 @@
-//! Tests nodes on separate hosts: racks follow hosts, and limits apply inside each host. However a
-//! command ends, no process, link, mount, loop device or control group is left. Needs root.
+//! Tests nodes on separate hosts: racks follow hosts, and limits apply inside each host. A command
+//! must leave no process, link, mount, loop device or control group behind, however it ends. Needs
+//! root.
 
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
 use crate::program::{Lab, skip, wait_until};

@@ -1,5 +1,5 @@
 //! Tests nodes on machines behind real sshds. Unprivileged agents start, load, measure and observe
-//! the nodes there. However a run ends, only jars are left.
+//! the nodes there. A run must leave only jars behind, however it ends.
 
 use super::{POINT, only_trial};
 use crate::program::{Said, Started, skip, wait_until};
@@ -120,8 +120,8 @@ mod long {
         }
     }
 
-    /// A study has the same plan, steps and findings on both kinds of host. The figures are those
-    /// of the hosts, and are shown.
+    /// A study has the same plan, steps and findings on remote machines and on emulated hosts. The
+    /// test prints the latencies, because they depend on the hosts.
     #[test]
     #[ignore = "starts a real Cassandra, twice: cargo xtask audit"]
     fn audit_a_study_comes_to_the_same_on_machines_as_on_stand_ins() {
@@ -145,8 +145,8 @@ mod long {
             let trials = findings["trials"].as_array().unwrap();
             let told = |trial: &Value| {
                 eprintln!("{more:?}: p50 {}", trial["all"]["latency_ms"]["p50"]);
-                // A read that races with a write cannot be judged. The number of such reads is
-                // random.
+                // cassay cannot judge a read that races with a write. The number of such reads is
+                // random, so the test does not compare the number of checked rows.
                 let rows = &trial["verify"];
                 assert!(rows["checked"].as_u64() > Some(2000), "{rows}");
                 let lost = ["missing", "stale", "wrong"].map(|key| rows[key].clone());

@@ -34,7 +34,7 @@ fn start(spec: &Target, lab: &Lab) -> Cluster {
     cluster
 }
 
-/// Returns the readings of one series, in the order of time.
+/// Readings of one series in the order of time: time in ns, and value.
 type Series = Vec<(u64, f64)>;
 
 /// Writes and reads rows between two readings. Returns all readings of this time.
@@ -79,8 +79,9 @@ fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     series
 }
 
-/// Returns the total of a rate: each value covers the time since the previous reading. A counter
-/// that appears with its first use has no earlier value, but there was an earlier reading.
+/// Returns the total of a rate, because each value covers the time since the previous reading. If a
+/// counter first appears during the test, its first value covers the time since the last reading of
+/// the other series.
 fn counted(series: &BTreeMap<String, Series>, name: &str) -> u64 {
     let rate = &series[name];
     let looks = series["clients.connected"].iter().map(|(at_ns, _)| *at_ns);

@@ -47,7 +47,7 @@ fn pair() -> Pair {
 
 fn spec(own: &str, trusted: &str) -> target_spec::LocalSpec {
     let mut spec = patient(2);
-    // Since this version, TLS of nodes can be set by properties of the JVM.
+    // Java properties can configure the TLS of nodes only since this version.
     if !is_line_since("4.1") {
         return spec;
     }
@@ -127,7 +127,7 @@ fn stores(folder: &Path, client: &str) -> (String, String) {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
-    // Since this version, TLS of nodes can be set by properties of the JVM.
+    // Java properties can configure the TLS of nodes only since this version.
     if !is_of_line("4.1") {
         return;
     }

@@ -43,8 +43,8 @@ faults:
     )
 }
 
-/// Only one of the nodes is upgraded, which leaves it time for a start on a busy machine. A longer
-/// test upgrades both nodes.
+/// The test upgrades only one of the nodes, so that this node has enough time to start on a busy
+/// machine. A longer test upgrades both nodes.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_upgrade_under_load_loses_no_acknowledged_write() {
@@ -93,8 +93,8 @@ mod kills {
         killed_when(&long::canary(), "fault_healing");
     }
 
-    /// Kills a run as soon as this event is in its journal. Checks that no JVM and no folder of a
-    /// node remains.
+    /// Kills a run as soon as this event is in the journal of the run. Checks that no JVM and no
+    /// folder of a node remains.
     fn killed_when(study: &str, begins: &str) {
         let lab = Lab::with(study);
         let mut run = lab.start(&["run", "study.yaml"]);
@@ -163,7 +163,7 @@ faults:
         let [before, after] = lines();
         let (from, to) = (before.pinned, after.pinned);
         let compared = match before.name {
-            // 4.0 has no table with the settings that are compared.
+            // Cassandra 4.0 lacks the table with the settings that cassay would compare.
             "4.0" => "but no other node reports the repair",
             _ => "node2 and node3 compared",
         };

@@ -37,9 +37,10 @@ fn confirmed(findings: &Value) -> Vec<String> {
     each.collect()
 }
 
-/// cassay finds the cluster, enters it and loads it from pods. With agents in its containers, the
+/// cassay finds the cluster, logs in and loads it from pods. With agents in its containers, the
 /// processes of the cluster are visible. One node is paused, another is isolated by a network
-/// policy, and both faults are detected. The password of the cluster appears nowhere.
+/// policy, and both faults are detected. The password of the cluster appears in no output and in no
+/// file of results.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
@@ -181,7 +182,8 @@ fn a_pod_that_somebody_else_deletes_is_followed() {
         "--set=window={warmup: 1s, measure: 30s}",
         "--set=repeat.blocks=2",
     ]);
-    // The load has fewer intervals in this study.
+    // This study has fewer intervals than the other studies, so the test waits for only eight
+    // intervals.
     run.wait_until("it measures", || lines(&lab, "intervals.ndjson").len() >= 8);
     kubectl(&["delete", "pod", "db-0", "--grace-period=1"]);
     let said = run.end();

@@ -80,9 +80,9 @@ pub struct Theirs {
 }
 
 impl Theirs {
-    /// Creates two ready nodes, a database user and a secret with the user's password. The
-    /// containers share process ids with their pods, or each node is the first process of its
-    /// container.
+    /// Creates two ready nodes, a database user and a secret with the user's password. If
+    /// `shares_ids` is true, the containers of a pod share process ids. Otherwise, each node is the
+    /// first process of its container.
     pub fn new(shares_ids: bool) -> Theirs {
         let lab = Lab::new();
         let theirs = Theirs {

@@ -112,7 +112,7 @@ fn clients_with_a_range_each_write_it_once_together() {
 
 #[test]
 fn two_clients_share_a_closed_loop_of_three_as_two_and_one() {
-    // Loading rows would use more operations in flight.
+    // The study loads no rows, because the loading phase would have more operations in flight.
     let lab = Lab::with(&POINT.replace("data: {load: {operations: 1k}}\n", ""));
     let sets = [
         "procedure.fixed={threads: 3}",

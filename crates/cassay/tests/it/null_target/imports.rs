@@ -118,8 +118,8 @@ fn ycsb_lines_are_printed_with_the_parts_of_a_read_modify_write() {
     }
 }
 
-/// As in reports of several clients, the output has these means in addition to the values over all
-/// operations.
+/// The output contains the means of the clients' percentiles, in addition to the values over all
+/// operations. Reports of several clients have the same form.
 #[test]
 fn means_of_percentiles_of_several_clients_are_printed() {
     let lab = Lab::new();
@@ -183,7 +183,8 @@ fn means_of_percentiles_of_several_clients_are_printed() {
     }
 }
 
-/// Other clients leave operations that were due and never sent out of one output or of all outputs.
+/// Other load generators omit operations that were due and never sent from one or from all of their
+/// outputs.
 #[test]
 fn operations_due_and_never_sent_stand_in_every_output() {
     let lab = Lab::new();
@@ -231,7 +232,8 @@ fn operations_due_and_never_sent_stand_in_every_output() {
     }
 }
 
-/// A section without operations has no mean. YCSB itself divides by zero there.
+/// A section without operations has no mean, so cassay must not print one. YCSB itself divides by
+/// zero in such a section.
 #[test]
 fn sections_without_an_operation_say_nothing_that_is_no_number() {
     let lab = Lab::new();
@@ -261,7 +263,7 @@ fn ycsb_s_exportfile_and_exporter_take_the_lines() {
         .iter()
         .find(|row| row["metric"] == "READ" && row["measurement"] == "Operations");
     assert_eq!(reads.map(|row| &row["value"]), Some(&950.into()));
-    // If a path is not writable, no results are lost.
+    // If the path is not writable, cassay still prints the results.
     let more = ["exportfile=no/such/folder", "-s"];
     let said = on_null(&lab, &[&words[..], &more].concat()).measured(&lab);
     assert!(said.stdout.contains("[READ], Operations, 950"), "{said}");
@@ -400,7 +402,8 @@ fn differences_of_an_import_are_listed_once_and_reported() {
         let notes = run.plan.resolved.notes.concat();
         assert!(notes.contains(NOTE), "{notes}");
         let html = std::fs::read_to_string(run.path.join("report.html")).expect("a report");
-        // The page shows the text of the note, with code marked up. The plan does not repeat it.
+        // The page shows the text of the note, with code marked up. The plan in the report does not
+        // repeat the note.
         let marked = NOTE.replace("`-graph`", "<code>-graph</code>");
         let count = html.matches(&marked).count() + html.matches(NOTE).count();
         assert_eq!(count, 1, "in the report of {words:?}");
@@ -420,7 +423,7 @@ fn workload_files_are_checked_and_sampled() {
     );
     let said = lab.cassay(&["workload", "sample", "own.yaml", "--rows", "2"]);
     assert!(said.ended_with(0).stdout.contains("1 write"));
-    // Statements that exist only in the load stage do not count as a kind of the mix.
+    // Statements that run only in the load stage do not count as a kind of the mix.
     let twice = OWN.replace("load: write", "load: [write, write]");
     lab.write("own.yaml", &twice);
     let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(0);

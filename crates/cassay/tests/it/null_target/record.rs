@@ -22,8 +22,8 @@ fn run() -> Run {
     finished().0.run()
 }
 
-/// Fields of `findings.json` with their types. `[]` and `{}` stand for each entry, and `?` stands
-/// for an optional null.
+/// Fields of `findings.json` with their types. In a path, `[]` stands for each entry of a list and
+/// `{}` for each entry of an object. `?` marks a value that may be null.
 const FINDINGS: &[(&str, &str)] = &[
     ("format", "count"),
     ("study", "text"),

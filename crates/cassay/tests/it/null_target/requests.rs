@@ -95,7 +95,7 @@ fn absent_retries_and_speculations_are_not_reported() {
     let lab = Lab::with(super::POINT);
     let said = lab.cassay(&["run", "study.yaml"]).measured(&lab);
     assert!(!said.stdout.contains("All trials together"), "{said}");
-    // The null target stores nothing, which a read shows.
+    // The null target stores nothing, so reads find no row.
     let counts = &lab.run().findings.expect("findings").trials[0].counts;
     assert!(
         counts["read"][KindCount::RowsMissing] > 0 && counts["read"][KindCount::Retries] == 0,

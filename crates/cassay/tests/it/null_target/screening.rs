@@ -38,7 +38,7 @@ fn a_screening_writes_the_study_that_confirms_it() {
     for part in ["which-confirm: Which setting", &format!("{trials} trials")] {
         assert!(planned.contains(part), "{part}: {planned}");
     }
-    // This is the value of the scale, not of the study.
+    // The value comes from the scale, because the scale overrides the study.
     let json = lab.cassay(&["confirm", "--plan", "--json"]).ended_with(0);
     let high = json.json()["resolved"]["variants"].to_string();
     assert!(high.contains("400ms") && !high.contains("500ms"), "{high}");

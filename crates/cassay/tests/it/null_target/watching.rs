@@ -50,11 +50,11 @@ fn a_client_stopped_within_its_window_invalidates_the_trial() {
         trial["client"]["stalled_share"].as_f64() >= Some(0.14),
         "{trial:#}"
     );
-    // There were no answers meanwhile, but the target was not the cause.
+    // While the client was stopped, it received no answers, but the target was not the cause.
     assert_eq!(rule(trial, "V19")["result"], "pass", "{trial:#}");
 }
 
-/// The plan used to accept an endpoint that was then never queried.
+/// An earlier version of the plan accepted an endpoint, but the run then never queried it.
 #[test]
 fn on_the_null_target_the_series_of_others_are_still_read() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

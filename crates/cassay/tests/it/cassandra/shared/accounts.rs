@@ -1,5 +1,5 @@
-//! Tests the check for acknowledged writes. All rows are read back, and changes that others have
-//! made in the meantime are found.
+//! Tests the check for acknowledged writes. cassay reads back all rows, and finds the changes that
+//! other clients have made in the meantime.
 
 use super::{one_node, only_trial};
 use crate::program::Lab;
@@ -218,7 +218,8 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
         "--allow",
         allow,
     ];
-    // Conflicting transactions on a busy machine end in timeouts, which also occur in histories.
+    // On a busy machine, conflicting transactions end in timeouts. The history contains these
+    // operations too.
     let trial = only_trial(&lab.cassay(&arguments));
     let found = &trial["registers"];
     assert_eq!(found["linearizable"], 20, "{found:#}");

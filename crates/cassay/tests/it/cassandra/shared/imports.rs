@@ -299,7 +299,7 @@ fn run_of_the_documents_file(lab: &Lab, node: SocketAddr) {
     lab.write("orders.yaml", &text);
     lab.write("orders-study.yaml", ORDERS);
     let target = format!("attach:{node}");
-    // A node that is slow because of other tests must not end the run.
+    // The guard is off, because a node that is slow due to other tests must not end the run.
     let run = ["run", "orders-study.yaml", "--set", "guard=off"];
     let there = ["--json", "--target", &target, "--allow", "create=shop"];
     let trial = only_trial(&lab.cassay(&[&run[..], &there].concat()).measured(lab));

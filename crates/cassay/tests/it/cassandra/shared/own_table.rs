@@ -101,7 +101,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
         "something of the table was changed"
     );
 
-    // Keys of a CSV file without the clustering columns, so these keys name only partitions.
+    // The CSV file has keys without clustering columns, so these keys name only partitions.
     lab.write(
         "keys.csv",
         "id,where\n5752fae6-9d16-43da-b20f-5500dd000010,eu\n",

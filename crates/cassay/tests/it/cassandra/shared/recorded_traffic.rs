@@ -129,7 +129,8 @@ fn traffic_that_a_node_recorded_is_offered_to_it_again() {
         let words = run_and_write("again.yaml");
         let trial = only_trial(&lab.cassay(&words).measured(&lab));
         assert_eq!(trial["errors"], json!({}), "{trial:#}");
-        // Operations that were due in the window, regardless of when they ended.
+        // The count includes all operations that were due in the window, regardless of when they
+        // ended.
         ended = trial["all"]["latency_ms"]["count"].as_u64().expect("a count");
     });
     let (first, again) = (read(&first), read(&again));

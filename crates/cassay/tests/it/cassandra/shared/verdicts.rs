@@ -5,7 +5,7 @@ use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said, is_of_line};
 use ::cassandra::{Access, Session};
 
-/// An indexed table of towns, with reads that bind its key and reads that do not.
+/// An indexed table of towns. Some reads bind the primary key of the table, and other reads do not.
 const PROFILE: &str = "\
 keyspace: towns
 keyspace_definition: |

@@ -9,8 +9,8 @@ use load::{Endpoint, Limit, Schedule, VerifyReads};
 use measure::Outcome;
 use target_spec::NullSpec;
 
-/// Later versions still accept the protocol of Cassandra 2.1. The test covers sessions, load,
-/// prepared statements and compared rows.
+/// Later Cassandra versions still accept the protocol of Cassandra 2.1. The test covers sessions,
+/// load, prepared statements and compared rows.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn the_oldest_version_and_the_newest_do_what_the_usual_one_does() {
