@@ -192,13 +192,15 @@ fn facts(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns the sentences on a contender. They contain its name if there are several contenders.
+/// Returns the sentences on a contender. If there are several contenders, the sentences name the
+/// contender.
 fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<String> {
     let mut said = Vec::new();
     if pair.matched.is_empty() {
         said.push("The runs have no point in common.".to_string());
     }
-    // If space is limited, the comparison that keeps its whole error level comes first.
+    // If space is limited, the primary comparison comes first, because it is judged at the full
+    // error level.
     if is_named {
         said.extend(primary_sentence(&pair.comparisons, baseline));
     }
@@ -224,7 +226,8 @@ fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<Str
     vec![format!("{}: {}", pair.run.name, said.join(" "))]
 }
 
-/// Returns the comparison that keeps its whole error level, with its interval.
+/// Returns a sentence on the primary comparison, with its interval. The primary comparison is
+/// judged at the full error level.
 fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<String> {
     let c = comparisons.iter().find(|c| c.primary)?;
     let interval = interval_words(c)?;

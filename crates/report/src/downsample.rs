@@ -1,5 +1,5 @@
-//! Thins series so that peaks survive. In each bucket of time, the smallest and the largest value
-//! are kept, in the order in which they occurred.
+//! Thins series so that peaks survive. Each bucket of time keeps its smallest and its largest
+//! value, in the order in which they occurred.
 //!
 //! A mean or every n-th value would hide a single second in which the disk was busy. The measured
 //! window gets [`WINDOW_SHARE`] of the buckets, even if it is short compared with the load phase.
@@ -7,8 +7,8 @@
 
 /// Share of the buckets that the measured window gets.
 const WINDOW_SHARE: f64 = 0.6;
-/// Number of typical intervals between readings above which a gap in the line shows missing
-/// readings.
+/// Maximum distance between two readings that a line connects, as a multiple of the typical
+/// distance. A larger distance leaves a gap, because readings are missing.
 const GAP_LOOKS: f64 = 5.0;
 
 /// Buckets of time, which divide the time axis of one trial.
@@ -46,7 +46,8 @@ impl Buckets {
                 borders: even(&[(from, to, count)]),
             };
         }
-        // A window that takes most of the trial needs no preference.
+        // A window that takes most of the trial already has more than the minimum share of the
+        // buckets.
         let share = ((end - begin) / (to - from)).max(WINDOW_SHARE);
         let outside = |length: f64| count * (1.0 - share) * length / rest;
         let parts = [
@@ -127,7 +128,8 @@ impl Buckets {
     }
 }
 
-/// Returns the borders of buckets. Each period is divided evenly into about its number of buckets.
+/// Returns the borders of buckets. Each period is divided evenly into about the requested number of
+/// buckets.
 fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     let mut borders = Vec::new();
     for (from, to, count) in parts {

@@ -1,9 +1,9 @@
 //! The history of a study. It contains a series for each variant, point and metric over the runs of
 //! the study, the change points, and the differences between the runs before and after a change.
 //!
-//! Only runs of one scale on one kind of target form a series. The page lists unusable runs, and
-//! leaves them out of the series. A history only notifies: a study that measures both versions must
-//! confirm a change.
+//! Only runs of one scale on one kind of target form a series. The page lists unusable runs, but
+//! the series do not contain them. A history only notifies: a study that measures both versions
+//! must confirm a change.
 
 mod export;
 pub(crate) mod figure;
@@ -61,7 +61,7 @@ pub(crate) struct UsedRun {
     /// Folder of the run.
     pub(crate) path: PathBuf,
     pub(crate) verdict: Option<record::Verdict>,
-    /// Link from the page to the run's report. `None` if no path leads there.
+    /// Link from the page to the run's report. `None` if no path leads from the page to the report.
     pub(crate) link: Option<String>,
     pub(crate) cassay: String,
     pub(crate) cassandra: String,
@@ -158,7 +158,7 @@ impl HistoryMetric {
 
 impl History {
     /// Sets the link to the report of every run. `way` receives the folder of a run, and returns
-    /// `None` if no path leads there.
+    /// `None` if no path leads from the page to this folder.
     pub fn link(&mut self, way: impl Fn(&Path) -> Option<String>) {
         for run in &mut self.runs {
             run.link = way(&run.path);
@@ -201,8 +201,9 @@ impl History {
         self.runs.len()
     }
 
-    /// Returns a sentence for each current regression: the last change of its series, confirmed, on
-    /// one machine, since the run with this stamp.
+    /// Returns a sentence for each current regression. A regression is current if it is the last
+    /// change of its series, is confirmed, happened on one machine, and is not older than the run
+    /// with this stamp.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
             let last = line.changes.iter().rfind(|c| c.kind != ChangeKind::Unconfirmed)?;

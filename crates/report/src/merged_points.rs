@@ -24,8 +24,8 @@ pub struct Point<'a> {
     pub at: Option<procedure::Point>,
     /// All trials of the point, including invalid trials.
     pub trials: Vec<&'a TrialFinding>,
-    /// Trials that count. They are the trials that the findings use, or those that are not invalid,
-    /// or all trials.
+    /// Trials that count. They are the trials that the findings use. If the findings name no
+    /// trials, they are the trials that are not invalid, or else all trials.
     pub used: Vec<&'a TrialFinding>,
     /// Worst verdict of the trials that count.
     pub verdict: Verdict,
@@ -118,8 +118,8 @@ impl<'a> Point<'a> {
         sum / self.used.len().max(1) as f64
     }
 
-    /// Returns the 95 % confidence interval of the throughput. For one block, it comes from batch
-    /// means. For several blocks, it comes from the spread between them.
+    /// Returns the 95 % confidence interval of the throughput. For one block, the interval comes
+    /// from batch means. For several blocks, it comes from the spread between the blocks.
     pub fn ops_per_s_ci95(&self) -> Option<[f64; 2]> {
         match self.used.as_slice() {
             [] => None,
@@ -132,7 +132,7 @@ impl<'a> Point<'a> {
     }
 
     /// Returns true if the interval comes from a single window that is too short for an interval.
-    /// The interval of several blocks comes from the spread between them instead.
+    /// The interval of several blocks comes from the spread between the blocks instead.
     pub fn is_short_window(&self) -> bool {
         match self.used.as_slice() {
             [one] => one.short_window || autocorrelation::is_short_window(one.seconds),
@@ -175,7 +175,7 @@ impl<'a> Point<'a> {
             .find(|p| p.variant == *self.variant && p.point == self.at && p.kind == kind)
     }
 
-    /// Returns the number of failed operations, for all outcomes, in the blocks that count.
+    /// Returns the number of failed operations by outcome, in the blocks that count.
     pub fn errors(&self) -> BTreeMap<&'a str, u64> {
         let mut errors = BTreeMap::new();
         for trial in &self.used {
@@ -251,7 +251,7 @@ pub fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
     view.findings.searches.iter().any(|search| search.variant == *point.variant)
 }
 
-/// Among the costs that differ, returns the comparison with the largest difference.
+/// Returns the comparison with the largest difference, among the costs that differ.
 pub fn most_different_cost(view: &RunView) -> Option<&CostComparisonRecord> {
     let differing = view.findings.cost_comparisons.iter().filter(|one| one.differs);
     differing.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
@@ -285,11 +285,11 @@ pub fn bound_labels(
     }
 }
 
-/// Returns the best point of a variant. According to the findings, it is the point in the answer's
-/// sentence. For several searches, it is the point of the first search with a result. For a single
-/// point, and without such findings, it is the unsaturated point with the highest throughput. If
-/// all points are saturated, it is the saturated point with the highest throughput. Points of
-/// invalid trials are omitted.
+/// Returns the best point of a variant. If the findings contain searches, this is the point of the
+/// first search with a result. If they contain a sweep, it is the point in the sentence of the
+/// answer. Otherwise, it is the unsaturated point with the highest throughput or, if all points are
+/// saturated, the saturated point with the highest throughput. In this case, points of invalid
+/// trials are omitted.
 pub fn best<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],
@@ -322,8 +322,8 @@ pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option
     store::record::compared_value(&found.comparisons, &found.trials, place, metric)
 }
 
-/// Moves the ends of an interval, in proportion, from the value that it belongs to, to another
-/// value.
+/// Moves the ends of an interval, which belong to the value `from`, to the value `to`. The ends
+/// change in proportion.
 pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
     ends.map(|end| end * to / from)
 }

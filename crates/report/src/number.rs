@@ -1,4 +1,4 @@
-//! Formats numbers with enough digits to be useful, and never with more than are known.
+//! Formats numbers with enough digits to be useful, and never with more digits than are known.
 //!
 //! Measured values have four significant digits, and values from histograms three. Other numbers
 //! have the format of [`measure::number`]. The unit is in the heading, not next to each number.

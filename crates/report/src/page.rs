@@ -340,8 +340,8 @@ pub struct Axis {
     pub title: String,
     /// Scale of the axis.
     pub scale: Scale,
-    /// Names on the axis, if it is an axis of names, in order. A series does not need to have all
-    /// of them. On a vertical axis, the names are at 1, 2, … from the top.
+    /// Names on an axis of names, in order. A series may lack some of these names. On a vertical
+    /// axis, the names are at 1, 2, … from the top.
     pub names: Vec<String>,
 }
 
@@ -392,7 +392,8 @@ pub struct Panel {
 pub struct Series {
     /// Name of the series in the legend.
     pub name: String,
-    /// Group of the series, if any. Its lines appear together, and its bars share a position.
+    /// Group of the series, if any. The lines of a group appear together, and the bars of a group
+    /// share a position.
     pub group: String,
     /// True if the legend contains the series.
     pub in_legend: bool,

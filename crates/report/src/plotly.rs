@@ -31,16 +31,16 @@ const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
-/// Height of axes and margins, px. The panels use the remaining height.
+/// Height of axes and margins, in pixels. The panels use the remaining height.
 const MARGINS_PX: f64 = 64.0;
-/// Minimum number of positions from which a reference to a shared array saves space.
+/// Minimum number of positions for which a reference to a shared array saves space.
 const SHARED_PLACES_MIN: usize = 8;
 
 /// Width of a line, in pixels.
 const LINE_PX: f64 = 1.8;
 
 /// Returns the figure as JSON with `data` and `layout`. If a trace has the same positions as an
-/// earlier one, it contains `{"same": number of that trace}` instead, which the page's script
+/// earlier trace, it contains `{"same": number of that trace}` instead, which the page's script
 /// resolves.
 pub fn figure(chart: &Chart) -> String {
     let mut traces: Vec<Value> = Vec::new();

@@ -1,7 +1,8 @@
 //! Queries the series of probes: their names, their places, and their values in the window.
 //!
 //! New probes may add series, so this file contains no names of series. A pattern may contain one
-//! `*`. A place is a host, a node, or a part of one after a slash, such as `host1` or `host1/vda`.
+//! `*`. A place is a host, a node, or a part of either after a slash, such as `host1` or
+//! `host1/vda`.
 
 use crate::run_view::{ProbeSeries, RunView, TrialView};
 use std::cmp::Ordering;
@@ -110,7 +111,7 @@ fn phases_of_intervals(trial: &TrialView) -> Vec<PhaseTimeRecord> {
     phases
 }
 
-/// Returns the start and end of the measured window. `None` if the trial did not reach it.
+/// Returns the start and end of the measured window. `None` if the trial has no measured window.
 pub fn window(phases: &[PhaseTimeRecord]) -> Option<[f64; 2]> {
     let measured = phases.iter().find(|phase| phase.name == "measure")?;
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
@@ -143,9 +144,10 @@ fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
     &series.values[begin..end.max(begin)]
 }
 
-/// Adds several series, value by value. Simultaneous readings have nearly the same time, so those
-/// within [`LOOK_S`] are added up. If the values are summaries of bins, the extremes of the sum are
-/// unknown. The extremes that are drawn never exceed the largest and the smallest possible sum.
+/// Adds several series, value by value. Simultaneous readings have nearly the same time, so
+/// readings within [`LOOK_S`] are added up. If the values are summaries of bins, the extremes of
+/// the sum are unknown. The extremes that are drawn never exceed the largest and the smallest
+/// possible sum.
 pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if let [only] = series {
         return only.values.clone();
@@ -213,8 +215,8 @@ fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
     sums
 }
 
-/// Time within which readings count as simultaneous, s. Readings of different samples are at least
-/// a tenth of a second apart.
+/// Time within which readings count as simultaneous, in seconds. Readings of different samples are
+/// at least a tenth of a second apart.
 pub const LOOK_S: f64 = 0.05;
 
 /// Returns a factor and a unit that make the values readable. An unknown unit does not change.

@@ -185,7 +185,8 @@ fn gaps(run: &Run) -> Vec<String> {
     all.into_iter().map(sentence).collect()
 }
 
-/// Returns the result of `which` for the last line for which it returns one.
+/// Returns the last result of `which` over the lines of the journal. `None` if `which` returns no
+/// result for any line.
 fn last<T>(journal: &[JournalRecord], which: impl Fn(&JournalEvent) -> Option<T>) -> Option<T> {
     journal.iter().rev().find_map(|line| which(&line.event))
 }

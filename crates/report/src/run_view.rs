@@ -28,7 +28,7 @@ pub struct RunView {
     pub findings: FindingsRecord,
     /// Records of `journal.ndjson`, in order of time.
     pub journal: Vec<JournalRecord>,
-    /// Records of each trial that left any.
+    /// Records of each trial that has any records.
     pub trials: Vec<TrialView>,
     /// Percentile curves for each variant and point, with blocks merged.
     pub points: Vec<PointView>,
@@ -74,9 +74,9 @@ pub struct ProbeSeries {
     /// each bin has two values: the smallest and the largest, in the order in which they occurred.
     /// Empty if the page has no space for the series.
     pub values: Vec<(f64, f64)>,
-    /// In a long run, the mean of each bin.
+    /// Mean of each bin of the series, in a long run.
     pub means: Vec<f64>,
-    /// In a long run, the number of values in the measured window, and their sum.
+    /// Number of values in the measured window and the sum of these values, in a long run.
     pub in_window: Option<(u64, f64)>,
 }
 

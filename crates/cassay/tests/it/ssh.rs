@@ -1,5 +1,6 @@
-//! Tests machines that are reached by `ssh`. The program is copied there, runs there and leaves no
-//! process. If a machine cannot be reached, a sentence reports this, with a hint.
+//! Tests machines that cassay reaches by `ssh`. cassay copies itself to the machine, runs there and
+//! leaves no process behind. If a machine cannot be reached, cassay says so in one sentence, with a
+//! hint.
 
 mod attached;
 mod clients;
@@ -49,7 +50,7 @@ fn the_program_is_put_there_once_and_again_when_it_is_damaged() {
         first,
         "it was there already"
     );
-    // One bit differs in a file of the same length.
+    // The changed file has the same length, and differs in one bit.
     let whole = fs::read(file).unwrap();
     let mut damaged = whole.clone();
     damaged[whole.len() / 2] ^= 1;
@@ -107,7 +108,8 @@ fn a_program_that_is_installed_is_used_if_it_is_ours() {
     assert!(!machines.cache("db1").exists(), "nothing was put there");
     fs::remove_file(machines.folder("db1").join("bin/cassay")).unwrap();
     machines.install("db1", "cassay", "echo another one");
-    // If the user names a folder, everything that cassay writes on the machine is in it.
+    // If the user names a folder, this folder contains everything that cassay writes on the
+    // machine.
     let folder = machines.home("db1").join("of-cassay");
     let named = folder.to_str().unwrap();
     machines.show(&["--target", "ssh:db1", "--folder", named]).ended_with(0);
@@ -328,7 +330,8 @@ fn unreachable_machines_are_named_and_the_others_left_alone() {
 fn nothing_runs_there_after_the_near_side_was_killed() {
     needs_sshd!();
     let mut machines = Machines::with(&TestMachine::new("db1"));
-    // One machine accepts the login and sends nothing, so that the other one has to wait.
+    // One machine accepts the login and sends nothing. So cassay waits for this machine while its
+    // agent on `db1` is running.
     machines.start(&TestMachine {
         sshd: "ForceCommand cat > /dev/null",
         ..TestMachine::new("silent")

@@ -1,4 +1,4 @@
-//! Tests pipes, devices and folders in place of files. Each command that reads one of them reports
+//! Tests pipes, devices and folders in place of files. A command that reads such an object reports
 //! it and ends.
 
 use crate::program::{Lab, Said, wait_until};
@@ -148,8 +148,8 @@ fn each_command_ends_and_names_a_file_of_an_unexpected_kind() {
             for arguments in &commands {
                 let said = ended(&lab, arguments);
                 let name = Path::new(file).file_name().unwrap().to_str().unwrap();
-                // A folder may contain a machine, logs or scrapes. A link may point outside of a
-                // study's folder.
+                // A folder is valid where a machine, logs or scrapes are expected, and a link may
+                // point outside of the study's folder. So the error may also be a different one.
                 let says = |part: &str| said.stderr.contains(part);
                 let is_named = (says(name) && says(&format!("this is not a file, but {what}")))
                     || says("outside the study's folder")

@@ -7,7 +7,7 @@
 
 use crate::mutator::Mutator;
 
-/// Numbers that may be read as a count.
+/// Large numbers, which a reader may take for a count.
 const LARGE: [&str; 6] = [
     "65536",
     "1000000",
@@ -125,7 +125,7 @@ fn nested(dice: &mut Mutator, text: &str, bytes: usize) -> String {
     )
 }
 
-/// Enlarges one number of the text, or all of them.
+/// Enlarges one number of the text, or all numbers.
 fn enlarged(dice: &mut Mutator, text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_digit();
     let starts: Vec<usize> = text

@@ -1,5 +1,6 @@
 //! Maps kinds of external files to inputs. Every kind of file that the program opens
-//! (`foreign::FileKind`) has its readers here, so a new kind does not compile without them.
+//! (`foreign::FileKind`) has its readers here, so this module does not compile if a new kind has no
+//! readers.
 
 use crate::corpus::{self, InputKind, Texts};
 use base64::Engine;

@@ -36,14 +36,14 @@ const INPUTS_COUNT: u64 = 60;
 /// tree is several times larger.
 const MEMORY_BYTES_MAX: usize = 512 << 20;
 
-/// Number of inputs of each kind that repeat little content many times, with a quarter of a MiB
-/// each. With `cargo xtask mutate`, each has one MiB.
+/// Number of inputs of each kind that repeat little content many times. Each input has a quarter of
+/// a MiB, or one MiB with `cargo xtask mutate`.
 const AMPLIFIED_COUNT: u64 = 6;
 const AMPLIFIED_BYTES: usize = 1 << 18;
 const AMPLIFIED_BYTES_LONG: usize = 1 << 20;
 
-/// Maximum memory for an amplified input, and the maximum CPU time for it. The time is 2 s in an
-/// optimised build, and more in this test build.
+/// Maximum memory for an amplified input, in bytes, followed by the maximum CPU time. The time is 2
+/// s in an optimised build, and more in this test build.
 const AMPLIFIED_MEMORY_MAX: usize = 256 << 20;
 const AMPLIFIED_CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
@@ -61,8 +61,8 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Telling = Telling {
-    // The allocator only counts. A null pointer for too much memory would end the process without
-    // naming the input, and untouched memory costs nothing.
+    // The allocator only counts. If it returned a null pointer for too much memory, the process
+    // would end without naming the input. Memory that is not touched costs nothing.
     given: |bytes| {
         let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
         PEAK.fetch_max(live, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! Mutates a text as a function of a seed: typing errors, torn writes and malicious changes.
+//! Mutates a text as a function of a seed. The changes are like typing errors, torn writes and
+//! malicious changes.
 
 use workload::random::Draws;
 
@@ -115,7 +116,7 @@ impl Mutator {
         let range = self.range(out.len());
         let part = out.get(range.clone()).unwrap_or_default().to_vec();
         let times = 1 + self.below(40);
-        // The repeated part may be the whole text.
+        // The repeated part may be the whole text, so this limits the size.
         if part.len() * times < 1 << 20 && range.end <= out.len() {
             let many = part.repeat(times);
             out.splice(range.end..range.end, many);

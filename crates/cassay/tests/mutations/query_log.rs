@@ -29,7 +29,7 @@ pub fn texts() -> Texts {
     texts.split_off(texts.len() - 40)
 }
 
-/// Reads a record, or a whole file up to the program that replays it.
+/// Reads a record. Reads a whole file up to the construction of the program that replays it.
 pub fn read(bytes: &[u8]) {
     let mut builder = query_log::Builder::new(query_log::Choice::default());
     if let Ok(entry) = query_log::log_record::read(bytes) {

@@ -14,8 +14,8 @@ const GAP_PX: f64 = 8.0;
 const TILE_GAP_PX: f64 = 4.0;
 /// Height of a line of text.
 const LINE_PX: f64 = 14.0;
-/// Widths of letters: of a name, of the text below it, and of digits. They are the widths in a wide
-/// font (DejaVu Sans), because the font that a browser uses is unknown.
+/// Width of a letter of a name, of a letter of the text below it, and of a digit. These are the
+/// widths in a wide font (DejaVu Sans), because the font that a browser uses is unknown.
 const NAME_LETTER_PX: f64 = 7.7;
 const LETTER_PX: f64 = 6.6;
 const DIGIT_PX: f64 = 6.4;

@@ -86,7 +86,7 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
         for (name, value) in &node.facts {
             all.insert(format!("{}: {name}", node.name), value.clone());
         }
-        // These settings were requested per trial, and another record describes them better.
+        // If the settings were requested per trial, another record describes them better.
         let settings = if told { None } else { Some(&node.settings) };
         for (name, value) in settings.into_iter().flatten() {
             all.insert(format!("{} setting: {name}", node.name), value.clone());

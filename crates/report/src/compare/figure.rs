@@ -132,7 +132,8 @@ fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurveP
     (plot, title)
 }
 
-/// Plots the distributions of latency at a point. `None` if there are none.
+/// Plots the distributions of latency at a point. `None` if no run has a distribution at this
+/// point.
 fn distributions(
     sides: &[Side<'_>],
     rows: &[&Row<'_, '_>],

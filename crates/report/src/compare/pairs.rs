@@ -46,7 +46,7 @@ pub(super) fn pairs<'p, 'a>(
     (pairs, many)
 }
 
-/// A pair of points: the same variant at the same point in both runs.
+/// Pairs of points. The points of a pair have the same variant and position in both runs.
 pub(super) type MatchedPoints<'p, 'a> = Vec<(&'p Point<'a>, &'p Point<'a>)>;
 
 fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoints<'p, 'a> {
@@ -55,7 +55,8 @@ fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoin
     left.iter().filter_map(pair).collect()
 }
 
-/// Compared metric, with its name in records, its margins, and its value.
+/// A metric to compare: the name in records, the metric itself (which has margins), and the
+/// function that returns the value of a trial.
 type ComparedMetric = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
 /// Metrics that are compared at each point.

@@ -62,7 +62,7 @@ fn foot() -> String {
     )
 }
 
-/// A point with every run that has it. The baseline comes first.
+/// One point in all runs, with the baseline first. `None` for a run without this point.
 pub(super) type Row<'p, 'a> = Vec<Option<&'p Point<'a>>>;
 
 /// Returns the points that the baseline shares with at least one contender.

@@ -7,6 +7,6 @@ use crate::run_view::RunView;
 pub struct Side<'a> {
     /// The run, as read from its folder.
     pub run: &'a RunView,
-    /// Link from the page to the run's report. `None` if no path leads there.
+    /// Link from the page to the run's report. `None` if no path leads from the page to the report.
     pub link: Option<String>,
 }

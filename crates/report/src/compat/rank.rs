@@ -1,4 +1,5 @@
-//! Finds the value of a percentile in the way of each tool.
+//! Finds the value of a percentile, separately for each tool, because the tools round in different
+//! ways.
 //!
 //! A line in a tool's output contains the value that the tool would print. The share of a
 //! percentile has no exact binary form: 99.9 % of 1,000 values is slightly more than 999, so

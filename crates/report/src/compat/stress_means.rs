@@ -59,7 +59,7 @@ fn mean_of<'t>(
 mod tests {
     use super::*;
 
-    /// Returns the measurements of one client, which are reads with these latencies, µs.
+    /// Returns the measurements of one client: reads with these latencies, in µs.
     fn sample(us: impl Iterator<Item = u64>) -> Sample {
         let mut timing = Timing::default();
         us.for_each(|us| timing.latency.record(us * 1000));

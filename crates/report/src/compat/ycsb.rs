@@ -16,7 +16,7 @@ const SHARES_OF_RAW: [(f64, &str); 8] = [
     (0.9999, "99.99"),
 ];
 
-/// One series of YCSB, which contains an operation or its failures.
+/// One series of YCSB: the measurements of one operation, or of the failures of one operation.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// Name of the series, such as `READ`, `READ-MODIFY-WRITE` or `INSERT-FAILED`.
@@ -171,7 +171,7 @@ pub fn end(
                 histogram,
                 (returns, measurement),
             );
-            // If there are two measurements, only the first one counts the return codes.
+            // If the output contains two measurements, only the first one counts the return codes.
             returns = &[];
         }
     }

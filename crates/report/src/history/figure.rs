@@ -1,4 +1,5 @@
-//! The figure of the first screen, with the value at a point, run after run, and its changes.
+//! The figure of the first screen. It shows the value at a point for one run after the other, and
+//! the changes of this value.
 
 use super::page::{self, name};
 use super::{Change, ChangeKind, History, Line};

@@ -14,7 +14,7 @@ pub struct Headline {
     /// Figure that answers the question at a glance. `None` for a run without measurements.
     pub lead: Option<LeadFigure>,
     /// Sentences of the answer that the reader must see first, because data was lost or a
-    /// requirement was missed. The answer begins with these sentences.
+    /// requirement was missed. These sentences are also the beginning of the answer.
     pub alarms: Vec<String>,
     /// Answer to the question, one sentence each.
     pub answer: Vec<String>,

@@ -66,8 +66,8 @@ pub struct PlotAxis {
     pub title: String,
     /// Division of the axis.
     pub scale: AxisScale,
-    /// Values that each have a tick, if there are few. If the list is empty, ticks are at round
-    /// numbers.
+    /// Values that each have a tick, for an axis with few values. If the list is empty, ticks are
+    /// at round numbers.
     pub ticks: Vec<f64>,
 }
 
@@ -182,7 +182,8 @@ pub struct ValueRow {
     pub value: Option<f64>,
     /// 95 % interval of the value.
     pub ci95: Option<[f64; 2]>,
-    /// Published value, which is drawn next to the measured one.
+    /// Published value, which is drawn next to the measured value. Low and high end are equal if it
+    /// is not a range.
     pub other: Option<[f64; 2]>,
     /// The value as text.
     pub text: String,

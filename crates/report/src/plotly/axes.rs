@@ -115,8 +115,8 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     }
 }
 
-/// Returns ticks at distances of 1, 2 or 5 times a power of ten. There are about four in the range,
-/// and one beyond it at each end.
+/// Returns ticks at distances of 1, 2 or 5 times a power of ten. The range contains about four
+/// ticks, and one more tick follows beyond each end.
 fn even_ticks(low: f64, high: f64) -> Vec<f64> {
     // For a single value, the range is assumed to be a tenth around it.
     let (low, high) = (low.min(high * 0.95), high.max(low * 1.05));

@@ -14,7 +14,7 @@ const BOLD: &[u8] = include_bytes!("../../assets/font/Roboto-Bold.ttf");
 
 /// XML namespace of the drawing's elements.
 const SVG: &str = "http://www.w3.org/2000/svg";
-/// Size of a text to which no rule applies, px. It is the default of SVG.
+/// Default font size of SVG, in pixels, for a text to which no rule applies.
 const SIZE_PX: f32 = 12.0;
 /// Smallest weight for which the bold face is used.
 const BOLD_WEIGHT: u16 = 600;
@@ -62,7 +62,8 @@ struct Style {
 }
 
 impl Style {
-    /// Applies the rules that match. More specific rules come later.
+    /// Returns the style of an element from the rules that match. More specific rules come later in
+    /// the style sheet, so they take precedence.
     fn from_node(node: Node, sheet: &StyleSheet) -> Style {
         let mut style = Style {
             size_px: SIZE_PX,
@@ -189,7 +190,7 @@ impl simplecss::Element for Element<'_, '_> {
 mod tests {
     use super::*;
 
-    /// Returns the extent of the outlines of a text, px, as left, right and height.
+    /// Returns the extent of the outlines of a text, in pixels, as left, right and height.
     fn extent(class: &str, said: &str) -> [f32; 3] {
         let svg = format!(
             "<svg xmlns=\"{SVG}\" class=\"glance\"><style>.glance text{{font-size: 12px}} .glance \

@@ -18,8 +18,9 @@ use store::{
 /// Maximum number of trials whose series are read. Even with the smallest number of bins, a page
 /// cannot contain more trials.
 const DETAILED_MAX: usize = 16;
-/// Maximum number of bins of all series with one name in all of these trials. A series of a single
-/// trial has the bins of its overview, and all series together take about 100 MB of memory.
+/// Maximum number of bins of all series with one name, over all trials whose series are read. A
+/// series of a single trial has the bins of its overview, and all series together take about 100 MB
+/// of memory.
 const DETAILED_PLACES_MAX: usize = 4_096;
 /// Minimum number of bins that still show a trend.
 const PLACES_MIN: usize = 64;
@@ -51,7 +52,7 @@ struct Size {
 }
 
 /// Returns the numbers of the trials whose series are read. The first trial of every variant comes
-/// first, then the others in order.
+/// first, then the other trials in order.
 fn detailed(trials: &[Trial]) -> BTreeSet<usize> {
     let mut variants = BTreeSet::new();
     let mut first: Vec<&Trial> = Vec::new();
@@ -161,8 +162,8 @@ fn key(series: &ProbeSeries) -> (&str, &str) {
     (&series.name, &series.place)
 }
 
-/// Returns two values for each bin that has values, at a quarter and at three quarters of it, and
-/// the mean of the bin.
+/// Returns two values for each bin that has values, and the mean of the bin. The two values are at
+/// a quarter and at three quarters of the width of the bin.
 fn place_series(places: &Places) -> ProbeSeries {
     let mut series = ProbeSeries::default();
     let known = places.places.iter().enumerate();

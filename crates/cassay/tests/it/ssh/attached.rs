@@ -54,7 +54,7 @@ impl Theirs {
         Theirs::start_as(USER, faults)
     }
 
-    /// Does the same with a node of another user.
+    /// Starts a node of the user with this ID, and a study with these faults.
     fn start_as(user: u32, faults: &str) -> Theirs {
         let machines = Machines::with(&TestMachine::new("db1"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -330,7 +330,7 @@ enum Killed {
 }
 
 impl Theirs {
-    /// Returns the processes whose command lines contain `part`, but not `but`.
+    /// Returns the processes whose command lines contain `part` and do not contain `but`.
     fn with_words(part: &str, but: &str) -> Vec<Identity> {
         let fits = |process: &Identity| {
             let words = host::process::command_line(process.pid).unwrap_or_default().join(" ");
@@ -428,8 +428,8 @@ fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
 }
 
 /// Supervisors of the node in the form in which a study names them, each with a program that plays
-/// the supervisor. The program knows only its own name for the node. `is_up` ends with 0 if the
-/// node runs.
+/// the supervisor. The program accepts only the supervisor's name for the node. `is_up` ends with 0
+/// if the node runs.
 const KEEPERS: [(&str, &str, &str); 2] = [
     (
         "{systemd: 'theirs@{node}'}",

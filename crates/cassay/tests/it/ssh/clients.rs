@@ -22,8 +22,8 @@ fn machines() -> Machines {
     machines
 }
 
-/// Returns the arguments that run the study with two clients on these machines, with two workers
-/// each.
+/// Returns the arguments that run the study with two clients on these machines. Each client has two
+/// workers.
 fn arguments(settings: &[String]) -> Vec<String> {
     let words = ["run", "study.yaml", "--json", "--trust", "--set"].map(str::to_owned);
     let both = CLIENTS.map(|name| format!("{{ssh: {name}, workers: 2}}"));
@@ -101,7 +101,7 @@ fn begun(machines: &Machines) -> Started {
 }
 
 /// Returns the time of the last message from a client, in seconds since the load at a rate began.
-/// The tables are filled before that, in a closed loop, which has no lag.
+/// Before that, a closed loop fills the tables. A closed loop has no lag.
 fn heard_until_s(machines: &Machines, client: &str) -> f64 {
     let seconds = lines(&machines.lab, "clients.ndjson").into_iter();
     let own: Vec<[f64; 2]> = seconds
@@ -232,7 +232,8 @@ fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     let before_s = heard_until_s(&machines, "client2");
     let session = parent_of(client).expect("a client has a session of sshd");
     let stopped = Stopped::stop(session);
-    // Neither this process, which continues, nor the session has closed the connection.
+    // The client has ended by itself. The test process is still running, and the stopped session
+    // has not closed the connection.
     machines.wait_until_left("load2");
     let said = started.end().ended_with(3);
     assert_lost(&said, "client2 (load2) has sent no message for", before_s);

@@ -160,7 +160,7 @@ impl Machines {
         self.home(name).join(".cache/cassay/agents")
     }
 
-    /// Returns a file of the machine from which the others are reached.
+    /// Returns the path of a file on the machine that connects to the other machines.
     pub fn near(&self, file: &str) -> PathBuf {
         self.lab.path().join("near").join(file)
     }
@@ -211,7 +211,7 @@ impl Machines {
     pub fn name(&self, name: &str, port: u16) {
         let host =
             format!("Host {name}\n HostName 127.0.0.1\n Port {port}\n HostKeyAlias {name}\n");
-        // sshd uses the first entry of a key, so this one takes precedence.
+        // ssh uses the first entry of a key, so this entry takes precedence over later entries.
         let config = fs::read_to_string(self.near("config")).unwrap();
         fs::write(self.near("config"), host + &config).unwrap();
     }
@@ -332,7 +332,8 @@ fn program() -> &'static Path {
         let whole = PathBuf::from(env!("CARGO_BIN_EXE_cassay"));
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let bare = folder.join("cassay-stripped");
-        // The gate runs most tests in separate processes. One of them strips the program for all.
+        // The gate runs most tests in separate processes. One process strips the program for all of
+        // them.
         let made_at = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
         if made_at(&bare) > made_at(&whole) {
             return bare;
