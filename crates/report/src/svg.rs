@@ -144,7 +144,8 @@ fn height_of_all(areas: &[Area]) -> f64 {
     areas.iter().map(|area| area.y + area.height).fold(0.0, f64::max)
 }
 
-/// Writes one drawing of all plots. The names of lines may be at their ends.
+/// Writes one drawing of all plots. If `has_names` is true, the names of lines are at the ends of
+/// the lines.
 fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_names: bool) {
     let is_wide = class == "wide";
     let areas = areas(&lead.plots, width, is_wide);

@@ -88,8 +88,8 @@ pub fn ratio_words(c: &ComparisonRecord) -> String {
     format!("{}{}", bound_sign(c), number::ratio(c.ratio))
 }
 
-/// Returns the 95 % interval of a ratio. For a bound, returns the known end. `None` with one block
-/// a side.
+/// Returns the 95 % interval of a ratio. For a bound, returns the known end. `None` if each side
+/// has only one block.
 pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
     match (c.ci95, c.ci95_end) {
         (Some([low, high]), _) => {

@@ -1,8 +1,8 @@
 //! The effective configuration that the nodes reported. The differences come first, and all
 //! settings follow behind folds.
 //!
-//! If a value contains the node's own address, name or host, this is not a difference, because
-//! every node has its own.
+//! Every node has a different address, name and host. So these do not count as differences between
+//! values.
 
 use crate::merged_points::{variant_name, variants};
 use crate::page::{Block, Cell, Section, Table};

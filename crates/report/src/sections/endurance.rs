@@ -18,8 +18,8 @@ use store::record::{
     TrialFinding, TurnRecord,
 };
 
-/// Maximum number of long trials with separate charts. The findings contain the numbers of the
-/// others.
+/// Maximum number of long trials with separate charts. Only the findings contain the numbers of the
+/// other trials.
 const TRIALS_MAX: usize = 12;
 
 /// Returns the section on endurance. `None` if the study has no endurance procedure.
@@ -149,7 +149,8 @@ fn turns(one: &EnduredRecord) -> Table {
         .build()
 }
 
-/// Describes the difference in throughput between the turns.
+/// Describes the difference in throughput between turns. A turn is the long trial or one of the
+/// shorter windows.
 fn agreed(one: &EnduredRecord) -> String {
     let within = number::percent(one.within);
     let apart = one.apart.map_or(String::new(), |apart| {

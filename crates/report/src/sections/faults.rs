@@ -13,7 +13,7 @@ use store::record::{Aftermath, FaultRecord, FaultVerdict, Returns, SeriesEnd, si
 /// Maximum number of faults with a separate card. Every fault has a row in the tables.
 const CARDS_MAX: usize = 24;
 
-/// Returns the section on all faults of the run. `None` if there were none.
+/// Returns the section on all faults of the run. `None` if the run had no faults.
 pub fn section(view: &RunView) -> Option<Section> {
     let faults = &view.findings.faults;
     if faults.is_empty() {

@@ -127,7 +127,7 @@ fn run_seconds(view: &RunView) -> Option<f64> {
     Some(last.checked_sub(first)? as f64 / 1e9)
 }
 
-/// Returns p99 latency in ms, preceded by a sign if it is a lower bound.
+/// Returns p99 latency in ms, preceded by `≥` if the value is a lower bound.
 fn p99(view: &RunView, point: &Point<'_>) -> Option<String> {
     Some(number::known_ms(point.latency(view, ALL)?.p99))
 }

@@ -121,8 +121,8 @@ pub fn probes(view: &RunView) -> Vec<Block> {
     let all: Vec<(usize, &ProbeRecord)> =
         trials.flat_map(|t| t.probes.iter().map(|p| (t.index, p))).collect();
     let names: BTreeSet<&str> = all.iter().map(|(_, p)| p.probe.as_str()).collect();
-    // If only the probe ran that every trial has, there is no table, because rule V17 covers that
-    // probe.
+    // If the only probe is `others`, which runs in every trial, there is no table, because rule V17
+    // covers this probe.
     if names.iter().all(|name| *name == "others") {
         return Vec::new();
     }
@@ -206,7 +206,7 @@ fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
 /// Places and trials that have a problem.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 
-/// Returns every problem once, with the trials and places that had it.
+/// Returns every problem once, with the trials and places where it occurred.
 fn problems(all: &[(usize, &ProbeRecord)]) -> Vec<String> {
     let mut known: BTreeMap<[&str; 2], Where<'_>> = BTreeMap::new();
     for (trial, probe) in all {

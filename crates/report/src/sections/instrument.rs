@@ -53,7 +53,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Describes the share of the run in which trials were measured, and the steps that took the rest.
+/// Describes the share of the run in which trials were measured, and the steps that took the rest
+/// of the time.
 fn time_use(view: &RunView) -> Option<String> {
     let used = view.findings.time_use.as_ref()?;
     let steps: Vec<String> = used

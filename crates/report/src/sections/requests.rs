@@ -1,7 +1,8 @@
 //! Properties of requests for each kind of operation, such as consistency, timeouts and retries.
 //!
-//! They come from `requests` in the plan. Equal variants and statements share a row. A property has
-//! a column only if rows differ in it. Otherwise, a sentence below the table states it.
+//! The properties come from `requests` in the plan. Equal variants and statements share a row. A
+//! property has a column only if its value differs between rows. Otherwise, a sentence below the
+//! table states the value.
 
 use crate::merged_points::{variant_name, variants};
 use crate::number;
@@ -165,7 +166,7 @@ struct Group<'a> {
     cqls: Vec<&'a str>,
 }
 
-/// Returns the table, and the text of the statements. Empty for a plan that does not record them.
+/// Returns the table, and the text of the statements. Empty if the plan does not record requests.
 pub fn blocks(view: &RunView) -> Vec<Block> {
     let requests = requests(view);
     if requests.is_empty() {

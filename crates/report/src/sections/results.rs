@@ -42,7 +42,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Throughput ÷ rate above which the ends of a window cannot explain the difference.
+/// Ratio of throughput to offered rate above which the ends of a window cannot explain the
+/// difference.
 const MORE_THAN_OFFERED: f64 = 1.01;
 
 /// Returns true if a point's throughput exceeds the offered rate.

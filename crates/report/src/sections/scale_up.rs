@@ -61,8 +61,8 @@ fn load_blocks(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     blocks
 }
 
-/// Describes the conclusions that the measurements allow or do not allow. If they are the same for
-/// all arms, they are stated only once.
+/// Describes the conclusions that the measurements allow or do not allow. If all arms have the same
+/// conclusions, they are stated only once.
 fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     let list = |heading: String, of: &ScaleUpRecord| Block::List(heading, of.sentences.clone());
     let heading = "Limits of this measurement";

@@ -14,7 +14,7 @@ use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, 
 /// Maximum number of searches with a chart. The tables contain all of them.
 const CHARTS_MAX: usize = 24;
 
-/// Returns the section on all searches. `None` if there are none.
+/// Returns the section on all searches. `None` if the run has no searches.
 pub fn section(view: &RunView) -> Option<Section> {
     let searches = &view.findings.searches;
     let first = searches.first()?;

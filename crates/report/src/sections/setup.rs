@@ -61,7 +61,8 @@ const DATA_FILE: &str = ".csv";
 fn input_files(view: &RunView) -> Vec<Block> {
     let file = |(name, text): (&String, &String)| {
         if name.ends_with(DATA_FILE) {
-            // Keys of a user's table must not appear on a shared page.
+            // Keys of a user's table must not appear on a shared page, so the page states only the
+            // number of lines.
             let lines = measure::number::counted(text.lines().count() as u64, "line");
             let said = format!("{lines}, which this page does not show; plan.json contains them.");
             return Block::Details(format!("The file {name}"), vec![Block::Text(said)]);

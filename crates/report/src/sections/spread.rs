@@ -125,7 +125,7 @@ const MEASURES: [Measure; 11] = [
 pub struct Spread {
     name: &'static str,
     unit: String,
-    /// Owners and their means, ordered by name. There are at least two.
+    /// Owners and their means, ordered by name. At least two owners have a mean.
     values: Vec<(String, f64)>,
     floor: f64,
 }

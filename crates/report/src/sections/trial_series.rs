@@ -1,8 +1,8 @@
 //! The series of each trial, with throughput, latency and errors of each second.
 //!
 //! The series of a long run are thinned so that the page stays small. Counts of joined intervals
-//! are added up. Of percentiles, the worst is kept, because percentiles cannot be averaged. The
-//! chart states this.
+//! are added up. Joined intervals keep the worst percentile, because percentiles cannot be
+//! averaged. The chart states this.
 
 use crate::merged_points::{place, variant_name};
 use crate::page::{
@@ -17,14 +17,15 @@ use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdi
 /// Maximum number of bins on the time axis of one trial, which is as many as a screen can show.
 pub const PLACES_PER_TRIAL_MAX: usize = 900;
 /// Maximum number of bins on all time axes of a page. With ten series and twelve bytes per value,
-/// they remain below 800 kB. Then the page, with the panels and the chart library, remains below 6
-/// MB.
+/// the charts take less than 800 kB. The page, with the panels and the chart library, then takes
+/// less than 6 MB.
 pub const PLACES_PER_PAGE_MAX: usize = 6_000;
-/// Maximum number of trials with a chart. With [`PLACES_PER_TRIAL_MIN`] bins each, they still fit.
+/// Maximum number of trials with a chart. The bins of so many charts fit on a page, with
+/// [`PLACES_PER_TRIAL_MIN`] bins for each chart.
 const TRIALS_MAX: usize = 150;
 /// Colour of the client, which is far from those of the first kinds of operations.
 const CLIENT_COLOR: usize = 7;
-/// Colours of the CPU time of other programs, and of silences.
+/// Colour of the CPU time of other programs, followed by the colour of silences.
 const OTHERS_COLOR: usize = 6;
 const SILENCE_COLOR: usize = 5;
 /// Minimum number of bins that still show a trend.

@@ -78,7 +78,7 @@ impl Axis {
         self.pixels[0] + share * (self.pixels[1] - self.pixels[0])
     }
 
-    /// Returns the ticks with their names, as many as fit if each needs `room_px`.
+    /// Returns the ticks with their names, as many as fit if each tick needs `room_px`.
     pub(super) fn ticks(&self, room_px: f64) -> Vec<(f64, String)> {
         let mut kept: Vec<(f64, String)> = Vec::new();
         for tick in &self.ticks {

@@ -18,7 +18,7 @@ const RIGHT_PX: f64 = 14.0;
 /// Half the width of the strokes at the ends of an interval.
 const WHISKER_PX: f64 = 4.0;
 
-/// Draws a plot. The names of lines may be at their ends.
+/// Draws a plot. If `has_names` is true, the names of lines are at the ends of the lines.
 pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bool) {
     let right = if has_names { names::room(plot) } else { 0.0 };
     let said = lines(&plot.says, area.width);
@@ -63,7 +63,7 @@ pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bo
 }
 
 /// Returns the title of an axis. If the axis does not begin at zero, the title contains its start,
-/// so that readers do not assume that it does.
+/// so that readers do not assume a start at zero.
 fn titled(spec: &PlotAxis, axis: &Axis) -> String {
     match axis.note() {
         Some(note) if spec.ticks.is_empty() => format!("{} ({note})", spec.title),

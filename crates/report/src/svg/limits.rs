@@ -1,5 +1,5 @@
-//! Places the names of lines that cross a plot. A name must be next to its line, and must not cover
-//! measured points.
+//! Places the names of lines that cross a plot. A name must be next to the line that it names, and
+//! must not cover measured points.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
@@ -36,8 +36,8 @@ pub(super) fn rect(label: &str, [x, y]: [f64; 2]) -> Rect {
     [x, y - TEXT_PX, x + width_of(label), y + 3.0]
 }
 
-/// Returns the first position next to a line at which the name covers no point. If there is none,
-/// returns the position at which it covers the least.
+/// Returns the first position next to a line at which the name covers no point. If the name covers
+/// a point at every position, returns the position at which it covers the least.
 fn place(label: &str, at: f64, inner: Area, taken: &[Rect]) -> [f64; 2] {
     let free_px = (inner.width - width_of(label) - 10.0).max(0.0);
     let above = at - 5.0;

@@ -57,8 +57,8 @@ pub(super) fn room(plot: &CurvePlot) -> f64 {
 }
 
 /// Writes the name of each line at the right of the plot, as near to the end of the line as the
-/// other names allow. The leader has the colour of the line. The name itself does not, because the
-/// colour could be too pale for text.
+/// other names allow. The leader has the colour of the line. The name itself has the colour of
+/// text, because the colour of the line could be too pale.
 pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
     let ends: Vec<(ColorRole, &str, [f64; 2])> = plot.marks.iter().filter_map(end_of).collect();
     let wanted: Vec<f64> = ends.iter().map(|(.., [_, value])| y.position_of(*value)).collect();
@@ -100,7 +100,7 @@ pub(super) struct PlotLabel<'a> {
     /// Start of the text, or its end if the text is right-aligned.
     from: f64,
     leans_left: bool,
-    /// Maximum length of the text, px.
+    /// Maximum length of the text, in pixels.
     room: f64,
     /// Row of the name, from the top.
     pub row: usize,

@@ -447,7 +447,8 @@ fn a_fault_stands_beside_the_same_trials_without_it() {
         against("broken", [0.702, 1.31, 8.4], Some(1.1), [0, 218]),
         against("after", [0.991, 1.0, 1.02], None, [0, 0]),
     ];
-    // In the second period, no operation was done.
+    // The second period has no comparison, because the test assumes that no operation ended in this
+    // period.
     view.findings.without_faults[1].comparisons.remove(0);
     let page = page(&view);
     golden::keep("faults-without", &page);

@@ -1,9 +1,9 @@
 //! A run of a study with two variants. It has a sweep of six thread counts, with 5 s of warm-up and
 //! 30 s of measurement in each trial. One trial is invalid and one is suspect. The run is built
-//! from real histograms, so that all numbers agree with each other. It is the same in every
-//! execution of the tests.
+//! from real histograms, so that all numbers agree with each other. Every execution of the tests
+//! builds the same run.
 //!
-//! Long because it is one run.
+//! This file is long because it builds one complete run.
 
 use crate::requests::{counts, request};
 use analysis::procedure::Point;

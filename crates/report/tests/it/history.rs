@@ -124,8 +124,8 @@ fn a_change_is_named_with_its_run_and_what_differs_there() {
         all.iter().all(|l| l["metric"] != "p999_ms"),
         "a lower bound is not a number"
     );
-    // There is one sentence on throughput and one on p99. If the change is already known, there are
-    // none.
+    // The history reports one sentence on throughput and one on p99. If the change is already
+    // known, it reports none.
     assert_eq!(of.regressions("").len(), 2);
     assert_eq!(of.regressions("9").len(), 0);
     let shown = text(&history(&of));

@@ -342,7 +342,7 @@ fn library(html: &str) -> String {
 #[test]
 fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_mb() {
     let mut run = fixture::run(3);
-    // There are 36 trials, and each is stretched to an hour.
+    // The run has 36 trials, and the test extends each trial to an hour.
     for trial in &mut run.trials {
         let second = trial.intervals.clone();
         for repeat in 1..103 {

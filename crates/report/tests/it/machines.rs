@@ -9,7 +9,8 @@ use report::{RunView, page};
 use std::collections::BTreeMap;
 use store::record::*;
 
-/// Numbers of packages, NUMA nodes in each, L3 groups in each, cores in each, and threads in each.
+/// Number of packages, of NUMA nodes per package, of L3 groups per NUMA node, of cores per L3
+/// group, and of threads per core.
 #[derive(Clone, Copy)]
 struct Counts(u32, u32, u32, u32, u32);
 
@@ -266,12 +267,13 @@ fn a_machine_of_384_threads_is_drawn_with_few_tiles() {
     assert_eq!(pictures.len(), 1);
     let [boxes, parts] = ["box d1", "part"].map(|class| count(pictures[0], class));
     // Each group has seven cores of a node and one free core, with two threads each. The last group
-    // is the client's.
+    // belongs to the client.
     assert_eq!([boxes, parts], [24, 23 * 4 + 2]);
     assert!(pictures[0].len() < 40_000, "{}", pictures[0].len());
 }
 
-/// Each core differs from its neighbour, so tiles of equal cores would number in the thousands.
+/// Each core differs from its neighbour. Without a limit, the picture would have a separate tile
+/// for each of thousands of cores.
 #[test]
 fn a_machine_that_is_cut_up_keeps_its_picture_small() {
     let large = machine("db1", Counts(8, 4, 4, 16, 2));

@@ -42,8 +42,8 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
         [("rack".to_string(), "r1".to_string())]
     );
     assert_eq!(view.nodes[0].settings["commitlog_sync"], "batch");
-    // There are curves for two points, with two kinds and all kinds together. They do not contain
-    // the warm-up.
+    // The view has curves for two points. Each point has curves for two kinds of operations and for
+    // all kinds together. The curves do not contain the warm-up.
     assert_eq!(view.points.len(), 2 * 3);
     for point in &view.points {
         let trial = findings.trials.iter().find(|t| t.variant == point.variant).expect("known");

@@ -218,7 +218,8 @@ fn a_plan_with_few_or_no_recorded_requests_has_a_page() {
     view.plan.resolved.requests.clear();
     let text = text(&page(&view));
     assert!(!text.contains("How requests are sent"));
-    // The plan records only the kind of the statement.
+    // The plan records nothing about the statement except its kind, so the other columns have
+    // dashes.
     shows(
         &run(json!([{"kind": "read"}]), json!([{"kind": "read"}])),
         &["Kind | Consistency | Time-out", "read | – | –"],

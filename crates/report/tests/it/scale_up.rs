@@ -235,8 +235,8 @@ fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
     assert_eq!(series[0].y.len(), 5);
     assert!(series[0].y_ci.iter().all(Option::is_some));
     assert_eq!(series[1].y, [Some(10_000.0), Some(80_000.0)]);
-    // A line begins at the first measured point. On two sockets, this point has three units on
-    // each.
+    // A line begins at the first measured point. With two sockets, this point has three units on
+    // each socket.
     let XValues::Numbers(units) = &series[3].x else {
         panic!("{:?}", series[3].x);
     };
@@ -282,7 +282,7 @@ fn only_a_run_with_units_has_the_section_and_all_of_it_as_json() {
     let printed: serde_json::Value =
         serde_json::from_str(&json(&page(&run(vec![planned(), usual()])))).expect("JSON");
     let again: FindingsRecord = serde_json::from_value(printed).expect("findings");
-    // Numbers may differ in their last digit.
+    // The arms keep their order, although numbers may differ in the last digit.
     let names: Vec<&str> = again.scale_ups.iter().map(|of| of.arm.as_deref().unwrap()).collect();
     assert_eq!(names, ["planned", "usual"]);
     assert_eq!(again.scale_ups[0].fits, planned().fits);
@@ -297,7 +297,7 @@ fn numbers_and_names_that_make_no_sense_are_shown_as_they_are() {
     odd.sockets = u32::MAX;
     odd.points[1].split = Some(Vec::new());
     odd.points[0].units = 0;
-    // The model has the wrong number of coefficients.
+    // The law has too few coefficients, so the page must not compute values from it.
     odd.fits[2].coefficients.truncate(1);
     odd.fits[1].best = true;
     let view = run(vec![odd, ScaleUpRecord::default()]);

@@ -102,7 +102,7 @@ pub fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns the p99 in a period, ms. `None` if the period has no response.
+/// Returns the p99 in a period, in ms. `None` if no response arrived in the period.
 fn known_p99(stretch: &StretchRecord) -> Option<String> {
     let latency = &stretch.latency_ms;
     (latency.p99.least() > 0.0).then(|| number::known_ms(latency.p99))

@@ -41,12 +41,14 @@ const NOTHING_READ: &str = "Reads found no row, or cassay could not compare them
 /// Description of V14 if acknowledged data is missing, or differs from the written data.
 const DATA_LOST: &str = "Data was lost, or differs from the writes";
 
-/// A reason with its sort key. Failures come before warnings, and more serious rules before others.
+/// A reason with its sort key. Failures come before warnings, and more serious rules before less
+/// serious rules.
 type RankedReason = ((Reverse<Option<RuleOutcome>>, usize), String);
 
 /// Returns at most three reasons. Reasons of the whole run come first. Then come causes that
 /// several trials show, and rules that these causes do not explain, with the number of trials for
-/// each. Other programs are always included, because they may be the cause of all problems.
+/// each. If other programs disturbed the run, this reason is always among them, because it may
+/// explain all problems.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let causes = &view.findings.causes;

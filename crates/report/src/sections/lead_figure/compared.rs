@@ -125,8 +125,8 @@ fn cost_of<'v>(view: &'v RunView, point: &Point<'_>, cost: CostKind) -> Option<&
     of.costs.iter().find(|one| one.cost == cost)
 }
 
-/// Returns the point of a variant that the question is about. If there is none, returns the best
-/// point.
+/// Returns the point of a variant that the question is about. If the variant lacks this point,
+/// returns its best point.
 fn primary<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],

@@ -15,7 +15,8 @@ const STRIPS_MAX: usize = 4;
 /// Time shown before the injection and after the return to normal, as a multiple of the length of
 /// the outage.
 const AROUND: f64 = 0.6;
-/// Minimum length of the time shown before and after, s.
+/// Minimum length of the time shown before the injection and after the return to normal, in
+/// seconds.
 const AROUND_MIN_S: f64 = 15.0;
 
 /// Returns the figure. `None` for a run without faults.

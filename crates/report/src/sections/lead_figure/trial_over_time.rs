@@ -10,7 +10,7 @@ const PLACES_MAX: usize = 240;
 /// Minimum length of an interval for which a rate is drawn. The last interval of a window may be
 /// too short.
 const SECONDS_MIN: f64 = 0.5;
-/// Kind of the interval lines that do not describe operations.
+/// Kind of the interval lines that describe the client and not operations.
 const CLIENT: &str = "client";
 
 /// Plots throughput and p99 of the long trial, with its changes of level.
@@ -92,7 +92,8 @@ pub(super) fn window_of(finding: &TrialFinding) -> [f64; 2] {
     window.map_or([0.0, f64::INFINITY], |phase| [phase.from_s, phase.to_s])
 }
 
-/// Returns the operations per second of all kinds together, joined to the number of bins.
+/// Returns the operations per second of all kinds together. Neighbouring intervals are joined, so
+/// that at most [`PLACES_MAX`] values remain.
 pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let seconds = seconds(trial, [from, to], |record| {
         record.ok as f64 / record.seconds.max(1e-9)
@@ -102,7 +103,7 @@ pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option
     })
 }
 
-/// Returns the p99 of the slowest kind. For joined intervals, it is the worst p99.
+/// Returns the p99 of the slowest kind. For joined intervals, returns the worst p99.
 pub(super) fn latencies(trial: &TrialView, window: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let mut worst: Vec<(f64, f64)> = Vec::new();
     for record in in_window(trial, window) {

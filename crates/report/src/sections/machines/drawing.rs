@@ -20,7 +20,7 @@ const COLORS: usize = 8;
 const TILES_MAX: usize = 256;
 /// Maximum length of a list of CPUs in a tile. The tooltip contains all CPUs.
 const LIST_MAX: usize = 14;
-/// Maximum number of names in a box. Further ones are only counted.
+/// Maximum number of names in a box. Further names are only counted.
 const NAMES_MAX: usize = 3;
 
 /// State of a CPU, from which its style follows.

@@ -1,10 +1,10 @@
-//! Describes a machine and the placement on it in sentences. They state the resources that the
-//! client shares with nodes, a way to avoid this, and the limits of a machine of this size. All
+//! Describes a machine and the placement on it in sentences. The sentences state the resources that
+//! the client shares with nodes, a way to avoid this, and the limits of a machine of this size. All
 //! functions are pure.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus};
 
-/// Maximum number of names in a sentence. Further ones are only counted.
+/// Maximum number of names in a sentence. Further names are only counted.
 const NAMES_MAX: usize = 4;
 
 /// Describes the resources that the client shares with the nodes on its machine. Empty if the

@@ -85,8 +85,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the first trial of every variant, then the others. This order helps readers to compare
-/// variants.
+/// Returns the first trial of every variant, then the other trials. This order helps readers to
+/// compare variants.
 fn one_per_variant_first<'a>(view: &RunView, trials: &[&'a TrialView]) -> Vec<&'a TrialView> {
     let variant = |trial: &TrialView| {
         let planned = view.plan.trials.iter().find(|t| t.index == trial.index);

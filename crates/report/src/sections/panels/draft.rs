@@ -1,7 +1,7 @@
 //! The rows of one trial before they are drawn, with all values of every line.
 //!
-//! The page uses them twice for a figure: first to determine the number of traces, because the size
-//! of the page is limited, and then to draw.
+//! The page uses the rows twice for a figure: first to determine the number of traces, because the
+//! size of the page is limited, and then to draw.
 
 use super::node_colours::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
@@ -213,7 +213,7 @@ fn cpu(
     finding: Option<&TrialFinding>,
 ) -> Vec<DraftRow> {
     let of_usr = first_of(trial, CPU_PARTS[0].1);
-    // The place is the host itself, and not one of its CPUs.
+    // Only the series of the whole host counts, and not the series of its CPUs.
     let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
     let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
     hosts.sort_by(|a, b| natural(a, b));

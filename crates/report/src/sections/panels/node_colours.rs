@@ -37,7 +37,7 @@ impl<'a> PlaceColors<'a> {
         places
     }
 
-    /// Returns the number of the colour of a host, a node or a part of one.
+    /// Returns the number of the colour of a host, a node, or a part of either.
     pub fn color(&self, place: &str) -> usize {
         self.index.get(owner(place)).copied().unwrap_or(0)
     }

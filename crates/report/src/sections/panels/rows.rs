@@ -1,7 +1,7 @@
 //! The table of the rows of panels, with the series that they show.
 //!
 //! Names are patterns of the series that probes write (`<tool>.<its column>`), with alternatives in
-//! case a tool is missing. A row without series states that they are missing.
+//! case a tool is missing. A row without series states that the series are missing.
 
 use crate::page::{Dash, Shape};
 
@@ -22,7 +22,7 @@ pub struct RowSpec {
 
 /// One quantity of a row, at every place.
 pub struct Part {
-    /// Name that is shown next to the place. Empty if the title contains it.
+    /// Name that is shown next to the place. Empty if the title contains the name.
     pub label: &'static str,
     /// Patterns of the names of series. The first pattern that matches any series is used.
     pub names: &'static [&'static str],

@@ -85,7 +85,8 @@ fn marks(index: usize, arm: &ScaleUpRecord, measured: &[&ScalePointRecord]) -> S
     }
 }
 
-/// Returns the throughput of one unit. If it was not measured, returns that of the curve.
+/// Returns the throughput of one unit. If one unit was not measured, returns the value of the
+/// fitted curve.
 fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f64> {
     let unit = measured.iter().find(|point| point.units == 1);
     unit.and_then(|point| point.ops_per_s).or_else(|| fit.and_then(|fit| fit.x1))
@@ -111,8 +112,8 @@ fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
 
 type Places = Vec<(f64, Option<f64>)>;
 
-/// Returns the lines of a curve: either one over all units, or one for each number of sockets. They
-/// go from the first to the last measured point. If there is only one point, there is no line.
+/// Returns the lines of a curve: either one over all units, or one for each number of sockets. A
+/// line goes from the first to the last measured point. A single point has no line.
 fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, Places)> {
     let (model, Some(x1)) = (fit.model, fit.x1) else {
         return Vec::new();
