@@ -100,8 +100,8 @@ fn round(config: &Config, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the writes of a named workload. If `name` contains a space, it is the command line of
-/// another tool.
+/// Returns the writes of a named workload. If `name` contains a space, `name` is the command line
+/// of another tool.
 fn program(name: &str) -> Result<Program> {
     if let Some((tool, words)) = name.split_once(' ') {
         return imported(tool, words);

@@ -7,9 +7,9 @@
 //! ```
 //! Every trial of the study's plan gets `SECONDS` seconds of intervals of three kinds, and the
 //! readings per second of the probes of `NODES` hosts and nodes. The files of the first trial are
-//! linked into the folders of the others. If RUNS is 1, the run has no findings, like a run that
-//! was interrupted after its last trial, and `cassay resume` does the analysis. If RUNS is higher,
-//! each run has findings.
+//! linked into the folders of the other trials. If RUNS is 1, the run has no findings, like a run
+//! that was interrupted after its last trial, and `cassay resume` does the analysis. If RUNS is
+//! higher, each run has findings.
 
 use anyhow::{Context, Result};
 use measure::{Interval, KindInterval, Times, clock};
@@ -65,7 +65,7 @@ const NODE: [&str; 16] = [
     "tables.sstables",
     "compactions.bytes/s",
 ];
-/// Names of the series of a JVM, followed by those of the client's machine.
+/// Names of the series of a JVM, followed by the names of the series of the client's machine.
 const JVM: [&str; 3] = ["jvm.heap_used", "gc.pause.young", "jvm.threads"];
 const MACHINE: [&str; 8] = [
     "cpu.others",
@@ -77,8 +77,8 @@ const MACHINE: [&str; 8] = [
     "psi.io.some",
     "disk.busy_for_others",
 ];
-/// Probes: the name, the names of its series, and the number of series that a real probe reads on
-/// one host or node.
+/// Probes. Each has a name, the names of its series, and the number of series that a real probe
+/// reads on one host or node.
 const PROBES: [(&str, &[&str], usize); 3] = [
     ("hosts", &HOST, 62),
     ("cassandra", &NODE, 84),
@@ -215,8 +215,8 @@ impl Shape {
         all
     }
 
-    /// Returns the finding of the first trial, changed so that it describes another trial, which is
-    /// a little faster or slower.
+    /// Returns the finding of another trial, which is like the finding of the first trial, but a
+    /// little faster or slower.
     fn trial_finding(&self, trial: &TrialRecord, found: TrialFinding) -> TrialFinding {
         let load = trial.point.map_or(1.0, store::record::Point::value);
         let factor = (1.0 + load).ln() * (1.0 + 0.01 * Chance(trial.index as u64).share());

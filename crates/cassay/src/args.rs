@@ -318,7 +318,7 @@ fn secret(text: &str) -> Result<(String, SecretSource), String> {
     let secret = match place.split_once(':') {
         Some(("file", path)) if !path.is_empty() => SecretSource::File(path.into()),
         Some(("env", variable)) if !variable.is_empty() => SecretSource::Env(variable.to_owned()),
-        // The message does not show the value, because it may be the secret itself.
+        // The message does not show the value, because the value may be the secret itself.
         _ => {
             return Err(
                 "write the source of the secret, file:PATH or env:VARIABLE, never the secret itself"

@@ -152,7 +152,7 @@ impl Show {
         }
     }
 
-    /// Restores the terminal. Returns the run's folder, if there is one.
+    /// Restores the terminal. Returns the run's folder, if the run has one.
     pub fn done(mut self) -> Option<PathBuf> {
         self.path.take()
     }

@@ -1,8 +1,8 @@
 //! Output: data to stdout, messages to stderr.
 //!
-//! Data that could not be written is never lost silently. If the reader has closed the pipe, it
-//! needs no more data, which is not an error. After any other failure, such as a full disk, the
-//! command fails at its end.
+//! Data that could not be written is never lost silently. If the reader has closed the pipe, the
+//! reader needs no more data, so this is not an error. After any other failure, such as a full
+//! disk, the command fails at its end.
 //!
 //! Messages contain names, questions and texts from servers, which may come from anyone. No such
 //! text may move the cursor, set a title or reverse the direction of the text. So every text passes
@@ -141,7 +141,7 @@ pub fn json(value: &serde_json::Value) {
 }
 
 /// Formats a value as JSON. Characters that [`shown`] would escape occur only in strings. This
-/// function writes them as JSON escapes.
+/// function writes such characters as JSON escapes.
 fn json_text(value: &serde_json::Value) -> String {
     let mut out = String::new();
     for c in format!("{value:#}").chars() {

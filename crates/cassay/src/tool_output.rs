@@ -24,7 +24,7 @@ impl Compat {
     /// Creates the output for a command line and its import.
     ///
     /// # Errors
-    /// The output of the tool is not one that scripts would read.
+    /// Scripts cannot read the output that the command line requests.
     pub fn new(tool: Tool, words: &[String], import: &Import) -> Result<Compat> {
         let Some(step) = import.steps.first() else {
             bail!("the command line has no steps");

@@ -1,5 +1,6 @@
-//! Tests that the data plane allocates nothing after the start line. This covers the engine's
-//! workers and also the null target's event loop, since it runs in the same process here.
+//! Tests that the data plane allocates nothing after the start line. The data plane consists of the
+//! engine's workers. The test also covers the null target's event loop, which runs in the same
+//! process here.
 //!
 //! This is a separate test binary, because the counting allocator sees every thread of the process.
 
@@ -49,8 +50,8 @@ static ALLOCATOR: Telling = Telling {
     returned: |_| (),
 };
 
-/// Stops the run when called, so that allocations at its end are never counted, even if the
-/// caller's thread runs late.
+/// Stops the run when called, so that allocations at the end of the run are never counted, even if
+/// the caller's thread runs late.
 fn go_on(index: u64) -> Flow {
     if index < 5 {
         Flow::Continue

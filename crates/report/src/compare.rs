@@ -30,7 +30,7 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     compare_all(&[side(baseline), side(contender)])
 }
 
-/// Builds the page that compares runs with the first of them. There must be at least two runs.
+/// Builds the page that compares runs with the first run. `sides` must contain at least two runs.
 pub fn compare_all(sides: &[Side<'_>]) -> Page {
     let runs: Vec<&RunView> = sides.iter().map(|side| side.run).collect();
     let all: Vec<Vec<Point<'_>>> = runs.iter().map(|run| points(run)).collect();
@@ -71,8 +71,8 @@ pub fn compare_all(sides: &[Side<'_>]) -> Page {
     }
 }
 
-/// Returns the data for `--json`. It is flat for two runs, and contains a list of contenders for
-/// more runs.
+/// Returns the data for `--json`. For two runs, the data is flat. For more runs, it contains a list
+/// of contenders.
 fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRecord>) -> Value {
     let of = |pair: &Pair<'_, '_>| {
         json!({

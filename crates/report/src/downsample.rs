@@ -14,7 +14,8 @@ const GAP_LOOKS: f64 = 5.0;
 /// Buckets of time, which divide the time axis of one trial.
 #[derive(Clone, Debug)]
 pub struct Buckets {
-    /// Borders of the buckets in ascending order. There is one more border than there are buckets.
+    /// Borders of the buckets in ascending order. The list has one more border than there are
+    /// buckets.
     borders: Vec<f64>,
 }
 
@@ -105,8 +106,8 @@ impl Buckets {
         thinned
     }
 
-    /// Selects the readings of stacked series to keep: those with the smallest and the largest
-    /// `total` in each bucket. If there are few readings, keeps all.
+    /// Selects the readings of stacked series to keep: the readings with the smallest and the
+    /// largest `total` in each bucket. If there are few readings, keeps all.
     pub fn looks(&self, total: &[(f64, f64)]) -> Vec<usize> {
         if total.len() <= 2 * self.count() {
             return (0..total.len()).collect();
@@ -246,7 +247,7 @@ mod tests {
         );
         assert_eq!(a.x, b.x);
         assert!(a.x.windows(2).all(|w| w[0] < w[1]));
-        // There are no values after 900, so the line must have a gap there.
+        // The series has no values after 900, so the line must have a gap there.
         assert_eq!(b.y.last(), Some(&None));
     }
 

@@ -147,7 +147,7 @@ impl HistoryMetric {
 }
 
 impl HistoryMetric {
-    /// Returns the 95 % interval of a point's value, if there is one.
+    /// Returns the 95 % interval of a point's value. `None` if the value has no interval.
     fn ci95(&self, point: &PointRecord) -> Option<[f64; 2]> {
         match self.key.strip_suffix("_ms") {
             None => point.ops_per_s_ci95,
@@ -201,9 +201,9 @@ impl History {
         self.runs.len()
     }
 
-    /// Returns a sentence for each current regression. A regression is current if it is the last
-    /// change of its series, is confirmed, happened on one machine, and is not older than the run
-    /// with this stamp.
+    /// Returns a sentence for each current regression. A current regression is the last confirmed
+    /// change of its series. It happened on one machine, and is not older than the run with the
+    /// stamp `since`.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
             let last = line.changes.iter().rfind(|c| c.kind != ChangeKind::Unconfirmed)?;
@@ -315,7 +315,7 @@ impl History {
     }
 }
 
-/// Returns the run if its answer is usable, otherwise the reason why it is not.
+/// Returns the run if its answer is usable, otherwise the reason why the answer is not usable.
 fn usable_run(run: Run) -> Result<Run, String> {
     let verdict = run.findings.as_ref().map(|f| f.verdict);
     match (run.state, verdict) {

@@ -3,7 +3,7 @@
 //!
 //! The page loads no resources, because its content security policy forbids every request. Text and
 //! tables are visible before any script runs. Charts are drawn when they come into view. Only this
-//! module turns text from the model into HTML, so it escapes all text.
+//! module turns text from the model into HTML, so this module escapes all text.
 
 mod headline;
 

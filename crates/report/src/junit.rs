@@ -168,8 +168,8 @@ fn requirement_case(view: &RunView, one: &RequirementRecord) -> TestCase {
     )
 }
 
-/// Replaces most control characters by `?`, because XML cannot contain them, even if they are
-/// escaped.
+/// Replaces most control characters by `?`, because XML cannot contain control characters, even if
+/// they are escaped.
 fn clean(text: &str) -> String {
     let is_allowed = |c: char| match c {
         '\t' | '\n' => true,

@@ -97,7 +97,7 @@ pub fn compare_places(
 
 impl<'a> Point<'a> {
     /// Selects the trials that the run's findings used, so that the page and the findings have the
-    /// same numbers. If the findings do not name them, selects the trials that are not invalid.
+    /// same numbers. If the findings name no trials, selects the trials that are not invalid.
     fn judge(&mut self, used: &[usize]) {
         let verdict = |t: &TrialFinding| Verdict::from_record(Some(t.verdict));
         let usable = |t: &&&TrialFinding| match used {
@@ -232,7 +232,7 @@ pub fn place(at: Option<procedure::Point>) -> String {
     }
 }
 
-/// Returns the axis that all points have in common, if there is exactly one.
+/// Returns the axis that all points have in common. `None` unless the points have exactly one axis.
 pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     let axis = points.first()?.at?.axis();
     let same = |p: &Point<'_>| p.at.is_some_and(|at| at.axis() == axis);
@@ -266,8 +266,8 @@ pub fn axis_value(value: f64) -> String {
     }
 }
 
-/// Returns the labels of those points of a figure whose values may be lower bounds. Empty if there
-/// are no such points.
+/// Returns the labels of those points of a figure whose values may be lower bounds. Empty if no
+/// value is a lower bound.
 pub fn bound_labels(
     points: &[&Point<'_>],
     view: &RunView,

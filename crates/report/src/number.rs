@@ -7,8 +7,8 @@ pub use measure::number::{ABSENT, bytes, count, duration, round, short, signific
 
 use measure::Known;
 
-/// Number of values that must be above a quantile for it to be reliable. With 100, the relative
-/// sampling error is about 10 %.
+/// Number of values that must be above a quantile for the quantile to be reliable. With 100 values,
+/// the relative sampling error is about 10 %.
 pub const COUNT_ABOVE_MIN: f64 = 100.0;
 
 /// Formats operations per second.

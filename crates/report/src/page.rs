@@ -52,7 +52,7 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Builds a fold of those sections that exist. `None` if there are none.
+    /// Builds a fold of those sections that exist. `None` if no section exists.
     pub fn with_sections(
         id: &'static str,
         title: &str,
@@ -85,7 +85,7 @@ measure::word_enum! {
 }
 
 impl Verdict {
-    /// Returns the verdict of a record. Returns `Unknown` if there is no record.
+    /// Returns the verdict of a record. Returns `Unknown` if the record is missing.
     pub fn from_record(judged: Option<record::Verdict>) -> Verdict {
         match judged {
             Some(record::Verdict::Valid) => Verdict::Valid,
@@ -150,7 +150,7 @@ pub enum Block {
     Chart(Chart),
     /// A picture of nested boxes.
     Picture(Picture),
-    /// Several charts, from which the reader chooses one by its label.
+    /// Several charts, from which the reader chooses one chart by its label.
     Choice(String, Vec<(String, Chart)>),
     /// Sentences under a heading, with one item for each sentence.
     List(String, Vec<String>),
@@ -194,7 +194,7 @@ pub struct Mark {
     pub detail: String,
 }
 
-/// A table. Every row has the same number of cells as there are columns.
+/// A table. Every row has one cell for each column.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Caption of the table.
@@ -252,7 +252,7 @@ pub struct Cell {
     pub hint: String,
     /// Index of the variant that determines the colour of the cell.
     pub variant: Option<usize>,
-    /// File to which the cell links, relative to the page. Empty if there is no link.
+    /// File to which the cell links, relative to the page. Empty if the cell has no link.
     pub link: String,
 }
 

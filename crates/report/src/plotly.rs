@@ -163,7 +163,7 @@ fn axis_name(number: usize) -> String {
     }
 }
 
-/// Returns the text above a panel, or the text that replaces it.
+/// Returns the text above a panel, or the text that replaces the panel.
 fn panel_title(panel: &Panel, top: f64) -> Value {
     let text = match (panel.title.is_empty(), panel.note.is_empty()) {
         (false, false) => format!("{}: {}", panel.title, panel.note),
@@ -278,8 +278,8 @@ fn is_bar(series: &Series) -> bool {
 /// Returns the tooltip, with the value and its unit, and the name in the second box.
 fn hover(series: &Series, scale: Scale) -> String {
     let unit = escape(&series.unit).replace('%', "&#37;");
-    // The page's script adds the percentile for each x. If the figure contained it as text, the
-    // page would be twice as large.
+    // The page's script adds the percentile for each x. If the figure contained the percentiles as
+    // text, the page would be twice as large.
     let is_percentile = scale == Scale::Percentile && matches!(series.x, XValues::Numbers(_));
     if is_percentile && !is_bar(series) {
         format!("%{{text}}: %{{y:,.4~r}} {unit}")
@@ -335,7 +335,8 @@ fn bar(made: &mut Map<String, Value>, series: &Series) {
     made.insert("opacity".into(), 0.5.into());
     made.insert("marker".into(), marker);
     if !series.group.is_empty() {
-        // Bars of one group share a position, so at each position only one of them has a value.
+        // Bars of one group share a position, so at each position only one bar of a group has a
+        // value.
         made.insert("offsetgroup".into(), escape(&series.group).into());
     }
 }

@@ -85,7 +85,7 @@ pub fn owners(trial: &TrialView) -> Vec<&str> {
     all
 }
 
-/// Returns the phases of a trial. If they are not recorded, derives them from the trial's
+/// Returns the phases of a trial. If the phases are not recorded, derives them from the trial's
 /// intervals.
 pub fn phases(view: &RunView, trial: &TrialView) -> Vec<PhaseTimeRecord> {
     let finding = view.findings.trials.iter().find(|t| t.index == trial.index);
@@ -163,7 +163,8 @@ pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     sums.into_values().collect()
 }
 
-/// Adds several series for a stacked chart. For bins, it uses the means, which can be added.
+/// Adds several series for a stacked chart. For bins, this function uses the means, which can be
+/// added.
 pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if series.iter().all(|one| one.means.is_empty()) {
         return added(series);
@@ -186,8 +187,8 @@ struct Sum {
 }
 
 impl Sum {
-    /// Returns the two values to draw. When one series was at its highest, the others were at least
-    /// at their lowest.
+    /// Returns the two values to draw. When one series was at its highest value, the other series
+    /// were at least at their lowest values.
     fn ends(self) -> [(f64, f64); 2] {
         let high = (self.lows + self.range).max(self.mean);
         let low = (self.highs - self.range).min(self.mean);
@@ -306,8 +307,8 @@ mod tests {
         assert_eq!(added(&[&a]), a.values);
         assert_eq!(added_means(&[&a, &b]), [(4.0, 12.0)]);
         assert_eq!(added_means(&[&b]), [(4.0, 2.0)]);
-        // The values are those of the whole trial, and the number and sum of those in the window
-        // are known.
+        // The values are those of the whole trial. For the window, only the number and the sum of
+        // values are known.
         assert_eq!(mean(&a, [0.0, 1.0]), Some(3.0));
     }
 

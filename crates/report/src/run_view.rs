@@ -1,7 +1,7 @@
 //! Input of a page, which is one run as read from its folder.
 //!
-//! It is plain data without paths or handles. So a page can show a finished run, a running one, or
-//! an artificial one from a test.
+//! A `RunView` is plain data without paths or handles. So a page can show a finished run, a running
+//! one, or an artificial one from a test.
 
 use crate::history::History;
 use analysis::VariantName;

@@ -215,7 +215,7 @@ fn class_of(paint: ColorRole, what: &str) -> String {
     }
 }
 
-/// Writes a text at a position, aligned by its class.
+/// Writes a text at a position. The class of the text determines the alignment.
 fn text(out: &mut String, class: &str, [x, y]: [f64; 2], said: &str) {
     let _ = write!(
         out,

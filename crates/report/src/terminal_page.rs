@@ -38,7 +38,8 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// Replaces control characters by `?`, because with them the text of a study could move the cursor.
+/// Replaces control characters by `?`, because control characters in the text of a study could move
+/// the cursor.
 fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -119,8 +120,8 @@ fn headline(out: &mut String, headline: &Headline) {
 fn section(out: &mut String, section: &Section) {
     let mut body = String::new();
     section.blocks.iter().for_each(|b| block(&mut body, b));
-    // The explanation of terms is omitted, because it is for readers of the page and not for users
-    // of the command.
+    // The terminal omits the explanation of terms, because it is for readers of the page and not
+    // for users of the command.
     if body.trim().is_empty() || section.id == "words" {
         return;
     }
@@ -156,7 +157,8 @@ fn block(out: &mut String, what: &Block) {
     }
 }
 
-/// Writes the name and facts of a card. Its tables are omitted, because they need more space.
+/// Writes the name and facts of a card. Tables of the card are omitted, because they need more
+/// space.
 fn card(out: &mut String, card: &Card) {
     out.push('\n');
     line(out, &clean(&format!("{}: {}", card.title, card.verdict)));

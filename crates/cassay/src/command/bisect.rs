@@ -138,7 +138,7 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
 
 /// Result of a step.
 enum BisectStep {
-    /// The metric that was compared, and the effect of the build on it.
+    /// The metric that was compared, and the effect of the build on this metric.
     Compared(String, Effect),
     /// The program ends here, because the user pressed Ctrl-C or the study has mistakes.
     Ends(Exit),

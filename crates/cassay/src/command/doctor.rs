@@ -64,7 +64,7 @@ fn examine_attached(cluster: &Cluster) -> Result<Vec<HostExamination>> {
 }
 
 fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
-    // Even if a node does not answer, cassay can read its command line.
+    // Even if a node does not answer, cassay can read the node's command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
             "note: cassay reads JVM flags only from command lines: {error:#}"
@@ -80,7 +80,8 @@ fn examine_told(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<Hos
     ::doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)
 }
 
-/// A finding about one setting, the hosts that share it, and the nodes or devices that it concerns.
+/// A finding about one setting, the hosts that share the finding, and the nodes or devices that it
+/// concerns.
 struct Shared<'a> {
     finding: &'a Finding,
     hosts: Vec<&'a str>,
@@ -202,7 +203,7 @@ fn explained(finding: &Finding, columns: usize) -> String {
                 check => format!(" Cassandra's own check at start: {check}."),
             };
             let why = format!("{}{check} ({})", finding.why, finding.source);
-            // The user copies a command from the output, so it is never wrapped.
+            // The user copies a command from the output, so the command is never wrapped.
             format!("{}{INDENT}fix: {}\n", wrapped(&why, columns), finding.fix)
         }
     }

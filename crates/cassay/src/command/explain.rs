@@ -88,7 +88,7 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     let is_last = |meaning: &&Meaning| meaning.name.ends_with(&last);
     let by_last: Vec<_> = all.iter().filter(is_last).collect();
     // Matches of the last part are added only if few names match. Otherwise a word such as `window`
-    // would match every key that ends with it.
+    // would match every key that ends with `.window`.
     if found.is_empty() || found.len() + by_last.len() <= SHOWN_MAX {
         found.extend(by_last);
     }
@@ -96,8 +96,8 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
 }
 
 /// Returns the meanings that a user probably intends. For a common word, this function omits fields
-/// of files and definitions with the same name. It returns them only to programs, or if no other
-/// meaning exists.
+/// of files and definitions with the same name. It returns these fields and definitions only to
+/// programs, or if no other meaning exists.
 fn for_people(found: Vec<&Meaning>) -> Vec<&Meaning> {
     let is_detail = |one: &&Meaning| matches!(one.about, About::Figure | About::Term);
     let (details, first): (Vec<_>, Vec<_>) = found.into_iter().partition(is_detail);

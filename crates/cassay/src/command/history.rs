@@ -1,5 +1,5 @@
-//! `cassay history`: shows the results of a study over its runs, the runs at which they changed,
-//! and the other changes at these runs.
+//! `cassay history`: shows the results of a study over its runs. Also shows the runs at which a
+//! result changed, and the other changes at these runs.
 
 use crate::args::{Common, HistoryArgs};
 use crate::command::page_file;

@@ -175,8 +175,8 @@ fn table(seen: &[MachineSeen]) -> String {
     terminal::table(&rows, &right)
 }
 
-/// Formats the precision of the machine's clock, which is used to align readings, and the offset of
-/// its wall clock.
+/// Formats the precision of the machine's monotonic clock, which is used to align readings, and the
+/// offset of the machine's wall clock.
 fn clock(machine: &MachineSeen) -> String {
     let known = machine.clock.monotonic.map_or("unknown".to_owned(), |offset| {
         format!("± {:.2} ms", offset.bound_ns as f64 / 1e6)

@@ -90,7 +90,8 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
 /// Copies the program to the pod, and prints the output of the run until the run ends. Returns the
 /// exit status of the run.
 fn followed(begun: &BegunRun) -> Result<i32> {
-    // This agent is started only to copy the program to the agent's folder, where it stays.
+    // This agent is started only to copy the program to the agent's folder. The program stays in
+    // this folder.
     drop(host::Agent::to(begun.destination())?);
     begun.go()?;
     terminal::say(&format!(
@@ -109,7 +110,7 @@ struct Files {
     has_recordings: bool,
 }
 
-/// Returns the study and the files that it names. If the study has mistakes, returns those.
+/// Returns the study and the files that it names. If the study has mistakes, returns the mistakes.
 fn files(args: &InsideArgs) -> Result<Files, StudyError> {
     let mut overrides = Overrides::default();
     // Trust is not checked here, because the run in the pod checks it.

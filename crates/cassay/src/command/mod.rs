@@ -196,7 +196,7 @@ fn capabilities_here() -> Vec<CapabilityStatus> {
 /// if it found leftovers.
 pub fn clear_leftovers() {
     // Without a folder for clusters, no leftovers exist. A command that needs the folder reports
-    // that it is missing.
+    // the missing folder.
     let Ok(dirs) = dirs() else { return };
     let cleared = ::cluster::leftovers::clear(&dirs, &mut |text| terminal::say(text));
     for problem in &cleared.problems {

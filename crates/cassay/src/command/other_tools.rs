@@ -354,7 +354,7 @@ fn workers(set: &[String]) -> u32 {
     said.unwrap_or_else(|| workers_auto() as u32).max(1)
 }
 
-/// Returns a note on connections: the tool's threads share them, but workers do not.
+/// Returns a note on connections: the tool's threads share connections, but workers do not.
 fn shared(connection: &Connection, workers: u32) -> Option<String> {
     let asked = connection.connections_per_node.filter(|_| workers > 1)?;
     let each = asked.div_ceil(workers);

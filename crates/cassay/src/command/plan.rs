@@ -135,8 +135,8 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     if !conditions.is_empty() {
         text.push('\n');
     }
-    // Consecutive trials are alike if their points are still unknown and they differ only in their
-    // numbers.
+    // Consecutive trials are alike if their points are still unknown and the trials differ only in
+    // their numbers.
     let is_alike = |one: &Turn, next: &Turn| {
         let name = |turn| trial_name(study, turn);
         one.point.is_none() && name(one) == name(next) && one.phases == next.phases

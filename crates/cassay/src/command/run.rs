@@ -37,8 +37,8 @@ pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, None, &args.shown)
 }
 
-/// Runs the study of a demo. The demo succeeds if it produces a report. Its last lines state why
-/// the numbers are weak. `again` is the command that repeats the demo.
+/// Runs the study of a demo. The demo succeeds if it produces a report. The last lines of the
+/// output state why the numbers are weak. `again` is the command that repeats the demo.
 pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -185,7 +185,8 @@ fn with_options(
     })
 }
 
-/// Adds the command that continues the run to an error that ended it. The results so far are kept.
+/// Adds to an error the command that continues the run. The run keeps the results that it has so
+/// far.
 fn to_go_on(error: &Error, path: &Path) -> Error {
     let is_full = error.chain().any(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -330,7 +331,7 @@ pub struct WrittenReport {
 /// Writes `report.html` from the files of the run, and the summary files for pipelines.
 pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<WrittenReport> {
     let view = RunView::read(&Run::open(path)?)?;
-    // The page links to the reports of its experiments.
+    // The page links to the reports of the experiments that the run started.
     let limits = view.findings.limits.iter().flat_map(|limit| &limit.candidates);
     let runs = limits.filter_map(|one| one.experiment.as_ref()?.run_folder());
     for run in runs {
@@ -358,7 +359,8 @@ pub fn write_summaries(
         terminal::say(&format!("JUnit XML: {}", to.display()));
     }
     if let Some(to) = &summaries.markdown {
-        // Links are relative to the summary, so that they still work after its folder is moved.
+        // Links are relative to the summary, so that they still work after the summary's folder is
+        // moved.
         let link = page_file::way_to(to, report);
         let figure = page_file::way_to(to, &store::figure_of(report));
         let text = report::markdown(page, link.as_deref(), figure.as_deref());

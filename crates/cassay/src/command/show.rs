@@ -22,7 +22,7 @@ pub fn show(args: &ShowArgs, common: &Common) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Prints each trial on a line, with all reasons of its verdict below it.
+/// Prints each trial on a line, with all reasons for the verdict below the line.
 fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     if common.json {
         terminal::json(&serde_json::to_value(trials).context("encode the trials")?);

@@ -137,11 +137,11 @@ struct CopiedFiles {
     kind: StudyFileKind,
     /// Path of the study or workload itself.
     path: PathBuf,
-    /// Paths of that file and of the files that it names.
+    /// Paths of the study or workload itself, and of the files that it names.
     files: Vec<PathBuf>,
 }
 
-/// Writes the requested files: either all of them, or none of them.
+/// Writes either all requested files or none of them.
 fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let all = shipped();
     let of_folder = |one: &&ShippedFile| {

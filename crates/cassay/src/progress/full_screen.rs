@@ -1,9 +1,9 @@
 //! Renders the full screen of a run. The lines depend only on the state, the size and the time.
 //!
 //! From top to bottom, the screen shows the current phase and the time left, curves of throughput
-//! and p99, errors, nodes and faults, clients and hosts (if there are several), the trials,
-//! messages, and keys. If there is little room, trials and messages are shortened, but the figures
-//! are not.
+//! and p99, errors, nodes and faults, clients and hosts (if the run has several), the trials,
+//! messages, and keys. On a small screen, trials and messages are shortened, but the figures are
+//! not.
 
 use super::braille_curve::{Curve, course};
 use super::machines::machines;
@@ -61,7 +61,7 @@ pub fn has_room(size: Size) -> bool {
 
 /// Returns one line for each row of the screen, with the width of the screen.
 pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
-    // If there is little room, the screen has no empty lines.
+    // On a small screen, the sections follow each other without empty lines.
     let space = (size.rows >= AIRY).then(Line::default);
     let mut lines = vec![title(state, size, now), phase(state, size, now)];
     lines.extend(space.clone());

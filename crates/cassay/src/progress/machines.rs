@@ -1,6 +1,6 @@
-//! Formats the clients and hosts of a run for the full screen, with a table for each. If there is
-//! no room for all machines, the worst come first. If there is hardly any room, one line names the
-//! worst machines.
+//! Formats the clients and hosts of a run for the full screen, as one table of clients and one
+//! table of hosts. If not all machines fit, the worst come first. If not even a table fits, one
+//! line names the worst machines.
 
 use super::run_state::RunState;
 use crate::terminal::{Line, Tone, shortened_name};
@@ -62,7 +62,7 @@ struct Section<'m, T> {
 }
 
 impl<T> Section<'_, T> {
-    /// Returns all machines in order if there is room. Otherwise the worst machines come first.
+    /// Returns all machines in order if they fit. Otherwise the worst machines come first.
     fn lines<B: Ord>(self, rows: usize, badness: impl Fn(&T) -> B) -> Vec<Line> {
         let mut sorted: Vec<&T> = self.all.iter().collect();
         let room = rows.saturating_sub(1);

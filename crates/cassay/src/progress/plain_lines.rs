@@ -197,7 +197,7 @@ impl FigureColumns {
         self.with_verdict(line, figures)
     }
 
-    /// Adds the verdict to a line, with the cause of the verdict if there is room.
+    /// Adds the verdict to a line. If the line has room, also adds the cause of the verdict.
     fn with_verdict(&self, line: Line, figures: &TrialFigures) -> Line {
         let verdict = Verdict::from_record(Some(figures.verdict));
         let line = line.with(tone_of(verdict), verdict.name());

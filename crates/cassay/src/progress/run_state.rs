@@ -243,7 +243,7 @@ impl RunState {
         Some((format!("{}/{}", index + 1, self.trials.len()), name))
     }
 
-    /// Returns the fault that explains why a node is down, if there is one.
+    /// Returns the fault that explains why a node is down. `None` if no fault explains this.
     pub fn taken_by(&self, node: &String) -> Option<&FaultState> {
         let mut open = self.faults.iter().filter(|fault| fault.is_open());
         open.find(|fault| fault.planned.takes_away.contains(node))

@@ -8,7 +8,7 @@ use measure::clock::SECOND_NS;
 use measure::{Interval, KindInterval, Known, Outcome};
 use store::record::{TrialFinding, Verdict};
 
-/// Shows the events of a run of three trials, up to one second after it created its folder.
+/// Shows the events of a run of three trials, up to one second after the run created its folder.
 fn begun_run(state: &mut RunState) {
     let names = [
         "writes, 8 threads",

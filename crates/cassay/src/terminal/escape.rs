@@ -19,9 +19,9 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Replaces a character that could control the terminal with a harmless one of the same number of
-/// bytes, for texts with byte positions. The renderer of these texts replaces one-byte characters
-/// itself, so this function leaves them unchanged.
+/// Replaces a character that could control the terminal with a harmless character of the same
+/// number of bytes. This function is for texts with byte positions. The renderer of these texts
+/// replaces one-byte characters itself, so this function leaves one-byte characters unchanged.
 pub fn shown_in_place(c: char) -> char {
     match (is_command(c), c.len_utf8()) {
         // The replacements are a middle dot and the replacement character.

@@ -73,7 +73,7 @@ impl Line {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }
 
-    /// Pads the line with spaces to a width, or cuts it.
+    /// Pads the line with spaces to a width, or cuts the line.
     #[must_use]
     pub fn fitted(self, columns: usize) -> Line {
         let width = self.width();

@@ -1,5 +1,5 @@
-//! The list of settings that cassandra-stress prints before it begins, with the settings that
-//! cassay supports.
+//! The list of settings that cassandra-stress prints before a run, with the settings that cassay
+//! supports.
 
 use imports::stress::{Command, Limit, Options, Pace, Rate, Seeds, Style, Task};
 use report::compat::stress::Settings;

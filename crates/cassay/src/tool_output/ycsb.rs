@@ -24,7 +24,7 @@ struct Sum {
     name: String,
     ok: u64,
     errors: u64,
-    /// Number of reads that found no row. The server answered them, but YCSB counts them as
+    /// Number of reads that found no row. The server answered these reads, but YCSB counts them as
     /// failures.
     missing: u64,
     /// Latency of the errors from the intended time. The time from the send is not measured for
@@ -284,7 +284,8 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
         add(&mut all, &name, returns, times);
         let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
         if let Some(series) = all.iter_mut().find(|series| series.name == name) {
-            // The values of a read-modify-write's parts are merged with those of reads and updates.
+            // The values of a read-modify-write's parts are merged with the values of reads and
+            // updates.
             series.averages.extend(averages);
             series.averages.sort_by_key(|(ms, _)| *ms);
         }
@@ -326,7 +327,8 @@ fn add(all: &mut Vec<Series>, name: &str, returns: [u64; 3], times: OperationTim
     series.latency.add(times.latency);
 }
 
-/// Parses the percentiles of a property. Returns YCSB's defaults if one of them is not a number.
+/// Parses the percentiles of a property. Returns YCSB's defaults if one of the percentiles is not a
+/// number.
 fn percentiles(text: Option<&str>, default: &str) -> Vec<f64> {
     let numbers: Option<Vec<f64>> = text
         .unwrap_or(default)

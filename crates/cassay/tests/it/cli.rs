@@ -430,8 +430,8 @@ fn a_machine_without_clusters_has_nothing_to_stop() {
     assert_eq!(down.json(), serde_json::json!({"stopped": []}));
 }
 
-/// The fingerprint must be stable, because comparing and resuming runs relies on it. A deliberate
-/// change of a plan must also change the recorded fingerprint.
+/// The fingerprint must be stable, because comparing and resuming runs relies on the fingerprint. A
+/// deliberate change of a plan must also change the recorded fingerprint.
 #[test]
 fn plans_of_shipped_studies_equal_those_of_earlier_versions() {
     let lab = Lab::new();

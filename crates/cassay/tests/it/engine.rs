@@ -63,9 +63,8 @@ pub fn null(spec: NullSpec) -> NullServer {
     NullServer::start(&spec).expect("a free port")
 }
 
-/// Starts a server that can return to its port. The kernel could give any other port to one of the
-/// thousands of connections on a machine that runs tests. By default, ports of connections begin at
-/// 32768.
+/// Starts a server that can return to its port. On a machine that runs tests, the kernel may give any
+/// port from 32768 on to one of thousands of connections, so the port of this server is lower.
 fn null_that_comes_back() -> NullServer {
     let first = 20_000 + (std::process::id() % 10_000) as u16;
     let mut ports = (first..30_000).chain(20_000..first);
@@ -130,7 +129,7 @@ fn a_fixed_rate_offers_exactly_what_is_due() {
 }
 
 /// A stall of 200 ms in each second delays a fifth of the due operations. Only the few operations
-/// that were in flight at the start of the stall spend it on the wire.
+/// that were in flight at the start of the stall have a long service time.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
     let stall = Stall {
@@ -151,7 +150,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
         "latency p99 {} ms",
         p(&all.latency, 0.99)
     );
-    // A slow machine affects both clocks, so they are compared with each other.
+    // A slow machine affects both clocks, so the test compares the two clocks with each other.
     assert!(
         2 * p(&all.service, 0.99) <= p(&all.latency, 0.99),
         "service p99 {} ms",

@@ -1,5 +1,5 @@
-//! Tests the pages of `docs/how-to/` and `SKILL.md`: their studies are planned, those without a
-//! cluster are run, and their command lines are parsed.
+//! Tests the pages of `docs/how-to/` and `SKILL.md`: plans their studies, runs the studies that
+//! need no cluster, and parses their command lines.
 
 use crate::null_target::recorded_traffic::lay_log;
 use crate::program::Lab;

@@ -48,7 +48,7 @@ repeat: {blocks: 2}
 
 const TRUST: [&str; 2] = ["--trust", "--allow=create=keyspace1"];
 
-/// Runs `kubectl` with all rights. Returns an empty text if it fails.
+/// Runs `kubectl` with all rights. Returns an empty text if `kubectl` fails.
 fn kubectl(words: &[&str]) -> String {
     let said = command("kubectl").args(words).output().expect("kubectl");
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
@@ -59,7 +59,7 @@ fn image() -> String {
     std::env::var("CASSAY_TEST_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
 
-/// A null target that pods can reach, and a study that uses it.
+/// A null target that pods can reach, and a study that uses this target.
 struct Field {
     lab: Lab,
     _null: Option<Started>,
@@ -123,9 +123,9 @@ fn assert_gone_in_time(when: &str) {
     assert!(clock::now_ns() - begin_ns < GONE_WITHIN_NS, "{when}");
 }
 
-/// Kills a command at each of its phases. The next command starts while remains of the previous one
-/// may still exist. In the end, nothing of any command remains. `start` starts a command, and
-/// `measures` returns true while it is measuring. Returns the folders of the commands.
+/// Kills a command at each of its phases. The next command starts while remains of the previous
+/// command may still exist. In the end, nothing of any command remains. `start` starts a command,
+/// and `measures` returns true while the command is measuring. Returns the folders of the commands.
 #[track_caller]
 fn assert_gone_of_each(
     mut start: impl FnMut() -> (Lab, Started),

@@ -62,8 +62,8 @@ pub(crate) fn rule<'a>(trial: &'a Value, id: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{id} was not judged: {trial:#}"))
 }
 
-/// Checks that the server's own counts match exactly. They must, because nothing is lost on
-/// loopback.
+/// Checks that the server's own counts match exactly. The counts must match, because nothing is
+/// lost on loopback.
 #[track_caller]
 fn assert_counts_agree(trial: &Value) {
     let server = &trial["server"];
@@ -75,7 +75,7 @@ fn assert_counts_agree(trial: &Value) {
 
 /// A stall delays a quarter of the due operations. Only the operations in flight spend the stall on
 /// the wire. The default limit of operations in flight must delay the other operations. If a client
-/// sent thousands of operations during the stall, both clocks would show it and could not be
+/// sent thousands of operations during the stall, both clocks would show the stall and could not be
 /// distinguished.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
@@ -92,7 +92,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     let trial = &run.json()["trials"][0];
     let p99_ms = |clock: &str| trial["all"][clock]["p99"].as_f64();
     assert!(p99_ms("latency_ms") >= Some(500.0), "{trial:#}");
-    // A slow machine affects both clocks, so they are compared with each other.
+    // A slow machine affects both clocks, so the test compares the two clocks with each other.
     let half = p99_ms("latency_ms").map(|ms| ms / 2.0);
     assert!(p99_ms("service_ms") <= half, "{trial:#}");
     assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));
@@ -210,8 +210,8 @@ fn two_workers_share_the_work_and_lose_nothing() {
     assert_counts_agree(&trial);
 }
 
-/// Drivers with one connection per host made their servers look slow, because a node serves the
-/// requests of one connection on one of its event loops.
+/// Drivers with one connection per host made the servers look slow, because a node serves all
+/// requests of a connection on a single event loop.
 #[test]
 fn one_connection_to_each_node_is_not_the_default() {
     let trial = trial(&["client.workers=1"], 0);

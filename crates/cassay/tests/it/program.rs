@@ -300,8 +300,8 @@ pub struct Started {
 }
 
 impl Started {
-    /// Starts the program. Its stdout is read when the program ends, so it may not exceed the
-    /// capacity of a pipe (64 KiB).
+    /// Starts the program. Its stdout is read only when the program ends, so the output may not
+    /// exceed the capacity of a pipe (64 KiB).
     pub fn new(mut command: Command) -> Started {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
@@ -368,8 +368,8 @@ impl Started {
     }
 
     /// Stops the program with all its threads, and continues it `length` after all of them have
-    /// stopped. The signal stops the other threads only once one of them has had a CPU to handle
-    /// it.
+    /// stopped. The signal stops the other threads only once one thread has had a CPU to handle the
+    /// signal.
     pub fn pause(&self, length: Duration) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();

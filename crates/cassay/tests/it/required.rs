@@ -15,7 +15,7 @@ require: {p99_ms: 0.001, error_rate: 0, untold: miss}
 ";
 
 /// Returns true if a requirement was missed. On a busy machine, a trial may be invalid, and
-/// requirements do not apply to it.
+/// requirements do not apply to an invalid trial.
 fn was_missed(code: Option<i32>) -> bool {
     assert!(matches!(code, Some(3 | 4)), "{code:?}");
     code == Some(4)

@@ -24,7 +24,7 @@ macro_rules! needs_sshd {
     };
 }
 
-/// Returns the programs in a folder, each with its inode number, which identifies it.
+/// Returns the programs in a folder. The inode number of a program identifies the program.
 fn programs(folder: &Path) -> Vec<(PathBuf, u64)> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let mut files: Vec<_> =
@@ -391,7 +391,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     machines.wait_until_left("db1");
 }
 
-/// Writes a file of machines, each with a folder in its home.
+/// Writes a file of machines. Each machine has a folder in its home.
 fn file_of(machines: &Machines, names: &[&str]) {
     let mut text = "machines:\n".to_owned();
     for name in names {

@@ -12,7 +12,8 @@ const GOLDEN: &str = concat!(
     "/../store/golden/format-1/first-look"
 );
 
-/// An object that exists where a file is expected: its name, and the function that creates it.
+/// An object that exists where a file is expected: its name, and the function that creates the
+/// object.
 type Stranger = (&'static str, fn(&Path));
 
 const STRANGERS: [Stranger; 3] = [
@@ -26,7 +27,7 @@ const STRANGERS: [Stranger; 3] = [
     ("a folder", |path| std::fs::create_dir(path).unwrap()),
 ];
 
-/// Runs a command until it ends by itself.
+/// Runs a command, and waits until the command ends by itself.
 fn ended(lab: &Lab, arguments: &[&str]) -> Said {
     let (out, err) = (lab.path().join("out"), lab.path().join("err"));
     let mut command = lab.command(arguments);

@@ -1,7 +1,7 @@
 //! Tests the engine with TLS. Counts are the same as without TLS. The engine refuses a server
-//! without a valid certificate, and sends a client certificate to a server that requires it.
+//! without a valid certificate, and sends a client certificate to a server that requires one.
 //!
-//! The null target has no TLS. A proxy in this process adds it, with a certificate made for the
+//! The null target has no TLS. A proxy in this process adds TLS, with a certificate made for the
 //! test.
 
 use crate::cassandra::authentication::assert_in_no_file;
@@ -89,8 +89,8 @@ pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpS
     }
 }
 
-/// Sends the reason, and waits until the client has received it. Unread bytes from the client would
-/// reset the connection.
+/// Sends the reason, and waits until the client has received the reason. Unread bytes from the
+/// client would reset the connection.
 fn part(mut tls: ServerConnection, mut client: TcpStream) {
     client.set_nonblocking(false).unwrap();
     while tls.wants_write() && tls.write_tls(&mut client).is_ok() {}

@@ -75,8 +75,8 @@ fn words_of_a_study_do_not_command_the_terminal() {
     assert!(plan.stdout.contains(r"a\u{1b}]0;owned\u{7}"), "{plan}");
 }
 
-/// Cassandra ends a comment at a carriage return, but many programs end it only at a line feed.
-/// Such a text could hide a statement from the checks.
+/// Cassandra ends a comment at a carriage return, but many programs end a comment only at a line
+/// feed. Such a text could hide a statement from the checks.
 #[test]
 fn a_comment_with_two_possible_ends_is_always_refused() {
     let lab = Lab::with(&SMALL.replace("{use: kv", "{file: w.yaml"));

@@ -89,7 +89,7 @@ fn word(dice: &mut Mutator, text: &str) -> Part {
 }
 
 /// Repeats a part of the text until the whole text has about `bytes` bytes. If `numbered`, the
-/// first word of each copy gets its own number, so that all copies are different.
+/// first word of each copy gets a separate number, so that all copies are different.
 fn repeated(text: &str, part: &Part, bytes: usize, numbered: bool) -> String {
     let once = &text[part.range.clone()];
     let count = bytes / (once.len() + part.between.len()).max(1);

@@ -26,8 +26,8 @@ pub type Reader = Box<dyn Fn(&[u8])>;
 /// One kind of input.
 pub struct InputKind {
     pub name: &'static str,
-    /// Relative number of inputs. It depends on how much can go wrong, and on the cost of one
-    /// input.
+    /// Relative number of inputs. The number depends on how much can go wrong, and on the cost of
+    /// one input.
     pub weight: u64,
     pub texts: Box<dyn Fn() -> Texts>,
     pub read: Reader,

@@ -177,7 +177,7 @@ fn foreign_input_never_makes_a_reader_panic_hang_or_fill_memory() {
     drop(alone);
 }
 
-/// A limit must be checked before the memory or time that it limits is used.
+/// A reader must check a limit before it uses the memory or time that the limit restricts.
 #[test]
 fn nothing_small_that_others_write_takes_much_memory_or_time() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -234,8 +234,8 @@ fn every_kind_of_file_that_is_opened_is_tried() {
     }
 }
 
-/// The program refuses a file because of its size before reading it would exceed the memory limit
-/// of its kind.
+/// If reading a file would exceed the memory limit of its kind, the program refuses the file
+/// because of its size before reading it.
 #[test]
 fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -19,7 +19,8 @@ const LINE_PX: f64 = 14.0;
 const NAME_LETTER_PX: f64 = 7.7;
 const LETTER_PX: f64 = 6.6;
 const DIGIT_PX: f64 = 6.4;
-/// Maximum number of tiles in a row. It is sixteen, so that boxes with many cores become blocks.
+/// Maximum number of tiles in a row. The number is sixteen, so that boxes with many cores become
+/// blocks.
 const TILES_PX: f64 = 16.0 * (TILE_PX + TILE_GAP_PX);
 /// Maximum number of letters in a line. Longer lines are truncated.
 const LETTERS_MAX: usize = 48;

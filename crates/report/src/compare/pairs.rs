@@ -15,7 +15,8 @@ pub(super) struct Pair<'p, 'a> {
     pub(super) points: &'p [Point<'a>],
     pub(super) matched: MatchedPoints<'p, 'a>,
     pub(super) comparisons: Vec<ComparisonRecord>,
-    /// Costs compared with those of the baseline. The module `costs` sets this field.
+    /// Costs of the contender, compared with the costs of the baseline. The module `costs` sets
+    /// this field.
     pub(super) costs: Vec<CostComparisonRecord>,
 }
 

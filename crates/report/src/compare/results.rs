@@ -79,8 +79,8 @@ pub(super) fn rows<'p, 'a>(left: &'p [Point<'a>], pairs: &[Pair<'p, 'a>]) -> Vec
     left.iter().filter_map(row).collect()
 }
 
-/// Formats a point, such as `mixed, threads 8`. The text contains the variant only if there are
-/// several.
+/// Formats a point, such as `mixed, threads 8`. The text contains the variant only if the runs have
+/// several variants.
 pub(super) fn labels(rows: &[Row<'_, '_>], baseline: &RunView) -> Vec<String> {
     let points: Vec<&Point<'_>> = rows.iter().filter_map(|row| row[0]).collect();
     let several = points.iter().any(|p| p.variant != points[0].variant);

@@ -20,8 +20,8 @@ pub(super) fn nearest_ns(histogram: &Histogram, percentile: f64) -> u64 {
     histogram.value_at_rank_ns(nearest(percentile, histogram.count()))
 }
 
-/// Returns the value at a share (0 to 1) of all values, in nanoseconds. Its index in the sorted
-/// list is `(int) (share * count)`, starting at 0, as in YCSB's `raw`.
+/// Returns the value at a share (0 to 1) of all values, in nanoseconds. The index of the value in
+/// the sorted list is `(int) (share * count)`, starting at 0, as in YCSB's `raw`.
 pub(super) fn behind_share_ns(histogram: &Histogram, share: f64) -> u64 {
     histogram.value_at_rank_ns((share * histogram.count() as f64) as u64 + 1)
 }

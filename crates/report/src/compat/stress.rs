@@ -1,8 +1,8 @@
 //! Prints the output of cassandra-stress 3.11.4, during a run and at its end.
 //!
-//! The output was compared with that of the tool's own classes for the same numbers. One difference
-//! is deliberate: over several intervals, the tool adds up the longest pauses of the garbage
-//! collector, but this module keeps the longest one.
+//! The output was compared with the output of the tool's own classes for the same numbers. One
+//! difference is deliberate: over several intervals, the tool adds up the longest pauses of the
+//! garbage collector, but this module keeps the longest pause.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ pub struct Timing {
     pub rows: u64,
     /// Number of operations that failed.
     pub errors: u64,
-    /// Latency of all operations, including failed operations, in nanoseconds. At a fixed rate, it
-    /// counts from the time at which an operation was due, otherwise from the send.
+    /// Latency of all operations, including failed operations, in nanoseconds. At a fixed rate,
+    /// latency counts from the time at which an operation was due, otherwise from the send.
     pub latency: Histogram,
 }
 
@@ -195,7 +195,7 @@ impl Lines {
 /// Sections of settings, each with a title and its rows.
 pub type Settings = Vec<(&'static str, Vec<(&'static str, String)>)>;
 
-/// Returns the block of settings at the beginning of a run. Empty if there are no settings.
+/// Returns the block of settings at the beginning of a run. Empty if `settings` is empty.
 pub fn settings(settings: &Settings) -> String {
     if settings.is_empty() {
         return String::new();

@@ -1,5 +1,5 @@
 //! Prints means over several cassandra-stress clients, which publications often show instead of
-//! percentiles. The tool itself does not print them.
+//! percentiles. The tool itself does not print such means.
 
 use super::java::fixed;
 use super::stress::{Sample, Timing};
@@ -44,8 +44,8 @@ pub fn means(clients: &[Sample]) -> String {
     text
 }
 
-/// Returns the mean over the clients that have done operations. `None` if there are no such
-/// clients.
+/// Returns the mean over the clients that have done operations. `None` if no client has done
+/// operations.
 fn mean_of<'t>(
     timings: impl Iterator<Item = &'t Timing>,
     of: &dyn Fn(&Timing) -> f64,

@@ -1,7 +1,7 @@
 //! Exports the series for Apache Otava (its `otava/importer.py` and `test_config.py`). The export
 //! is a CSV file for each variant and point, and `otava.yaml` with a test for each file.
 //!
-//! Metrics are written as a mapping that contains their directions. For a plain list of names,
+//! Metrics are written as a mapping from each metric to its direction. For a plain list of names,
 //! Otava assumes that higher is always better. A cell must contain a number, so a run without a
 //! value is omitted.
 

@@ -54,7 +54,7 @@ pub(super) fn history(history: &History) -> Page {
     }
 }
 
-/// Returns the section for the page of a run. `None` if there is no earlier run.
+/// Returns the section for the page of a run. `None` if the history has no earlier run.
 pub fn section(history: &History) -> Option<Section> {
     if history.runs.len() < 2 || history.lines.is_empty() {
         return None;

@@ -165,7 +165,7 @@ pub enum Mark {
 pub struct RowsPlot {
     /// Title of the plot with the unit of the values.
     pub title: String,
-    /// Value that means that there is no difference.
+    /// Value at which the compared things are equal, such as 1 for a ratio.
     pub baseline: Option<f64>,
     /// True if the axis is logarithmic.
     pub is_log: bool,

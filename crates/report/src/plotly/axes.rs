@@ -96,8 +96,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     made
 }
 
-/// Returns ticks at 1, 2 and 5 times every power of ten in the range. If there are many, returns
-/// only the powers of ten. If the range is between two such values, returns ticks at equal
+/// Returns ticks at 1, 2 and 5 times every power of ten in the range. If these ticks are too many,
+/// returns only the powers of ten. If the range contains too few of them, returns ticks at equal
 /// distances.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
@@ -118,7 +118,8 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
 /// Returns ticks at distances of 1, 2 or 5 times a power of ten. The range contains about four
 /// ticks, and one more tick follows beyond each end.
 fn even_ticks(low: f64, high: f64) -> Vec<f64> {
-    // For a single value, the range is assumed to be a tenth around it.
+    // A range with a single value is widened, so that it extends about 5 % below and above the
+    // value.
     let (low, high) = (low.min(high * 0.95), high.max(low * 1.05));
     let wanted = (high - low) / 4.0;
     let power = 10f64.powi(wanted.log10().floor() as i32);

@@ -1,4 +1,4 @@
-//! Converts the texts of a drawing to outlines of the program's own font. There is one face for
+//! Converts the texts of a drawing to outlines of the program's own font. The font has one face for
 //! each weight, and letters follow each other without kerning. Size and alignment come from the
 //! drawing's style sheet.
 

@@ -1,9 +1,9 @@
 //! Reads the trials of a long run from their overviews, with the number of bins that a page can
 //! show.
 //!
-//! Invariant: the memory for a page depends on its content, not on the length of the run. If a
-//! trial has not ended, or if an earlier version wrote it, it lacks an overview. Then the module
-//! computes the overview from the raw lines, which takes as long as reading them.
+//! Invariant: the memory for a page depends on its content, not on the length of the run. A trial
+//! lacks an overview if the trial has not ended, or if an earlier version wrote it. In this case,
+//! the module computes the overview from the raw lines, which takes as long as reading them.
 
 use super::OTHERS;
 use crate::run_view::{ProbeSeries, TrialView};
@@ -81,8 +81,8 @@ fn trial_view(
     let measured = phases.iter().find(|phase| phase.name == "measure");
     let window = measured.map(|phase| [phase.from_s, phase.to_s]);
     let written = trial.overview()?;
-    // Some series come from raw lines, if there is no overview, or if probes were added after it
-    // was written.
+    // Some series come from raw lines. In this case, the trial has no overview, or probes were
+    // added after the overview was written.
     let (read, read_series) = trial.gather(written.as_ref(), window)?;
     let mut series = SeriesOf::new(&read);
     series.extend(written.iter());
@@ -126,8 +126,8 @@ impl SeriesOf {
         all
     }
 
-    /// Adds the series of an overview, sorted by name and place. They have the figures of the
-    /// window, but no values.
+    /// Adds the series of an overview, sorted by name and place. These series have the figures of
+    /// the window, but no values.
     fn extend<'a>(&mut self, overviews: impl IntoIterator<Item = &'a OverviewRecord>) {
         let of = |one: &SeriesOverviewRecord| {
             let series = ProbeSeries {

@@ -24,8 +24,8 @@ pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Returns the sentences without duplicates. If only some trials have a sentence, it begins with
-/// their names.
+/// Returns the sentences without duplicates. If only some trials have a sentence, the sentence
+/// begins with the names of these trials.
 fn sentences(
     trials: &[TrialFinding],
     of: impl Fn(&TrialFinding) -> Option<String>,

@@ -137,7 +137,7 @@ fn without_own(value: &str, node: &NodeRecord) -> String {
     let address = node.address.rsplit_once(':').map_or(node.address.as_str(), |(a, _)| a);
     let mut text = value.to_owned();
     for own in [address, &node.name, &node.host] {
-        // Shorter names are not replaced, because they occur in other words by chance.
+        // Shorter names are not replaced, because a short name may occur in other words by chance.
         if own.len() > 3 {
             text = replace_word(&text, own);
         }
@@ -163,7 +163,7 @@ fn replace_word(text: &str, word: &str) -> String {
     out
 }
 
-/// Returns proofs, differences and all settings. `None` if there are no records of nodes.
+/// Returns proofs, differences and all settings. `None` if the run has no records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let effective = Effective::new(view);
     let mut blocks = proofs::blocks(view);
@@ -343,7 +343,7 @@ fn everything(view: &RunView, all: &Effective<'_>, kind: SettingKind) -> Option<
 }
 
 /// Returns settings and flags of a whole run by name, to compare runs. If all nodes and variants
-/// agree, a name has one value, otherwise it has values by node and variant.
+/// agree, a name has one value. Otherwise, a name has values by node and variant.
 pub fn summary(view: &RunView) -> BTreeMap<String, String> {
     let all = Effective::new(view);
     let mut summary = BTreeMap::new();

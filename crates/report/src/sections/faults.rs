@@ -1,4 +1,4 @@
-//! The faults, with their effect on the load, the evidence for them, and their times.
+//! The faults of a run, with the effect on the load, the evidence and the times of each fault.
 
 mod card;
 mod effect_table;

@@ -87,8 +87,8 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     all.filter(|axis| axis.values.len() > 1).collect()
 }
 
-/// Returns every combination of the values of some axes, with the names of the values. If there are
-/// no axes, returns one empty combination.
+/// Returns every combination of the values of some axes, with the names of the values. Without
+/// axes, returns one empty combination.
 fn each(axes: &[AxisLabels]) -> Vec<Vec<(String, Value)>> {
     let mut all = vec![Vec::new()];
     for axis in axes {

@@ -155,9 +155,9 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     answer
 }
 
-/// Returns the primary comparison. If there is none, returns the comparison of throughput whose
-/// ratio is furthest from 1. Decided comparisons come first, and a ratio without an interval does
-/// not count.
+/// Returns the primary comparison. If the run has no primary comparison, returns the comparison of
+/// throughput whose ratio is furthest from 1. Decided comparisons come first, and a ratio without
+/// an interval does not count.
 fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
     let weight = |c: &ComparisonRecord| (c.verdict != Finding::Inconclusive, c.ratio.ln().abs());
     let order = |a: &&ComparisonRecord, b: &&ComparisonRecord| {
@@ -200,9 +200,9 @@ fn short_metric(metric: &str) -> &str {
 /// Maximum number of cards on the first screen. More cards would not be "a few numbers".
 const CARDS_MAX: usize = 4;
 
-/// Returns the result of each variant, and the ratio of the strongest comparison. If there are too
-/// many variants, choosing the first ones would be arbitrary. Then the cards show the ratios that
-/// have published counterparts, or the best variant.
+/// Returns the result of each variant, and the ratio of the strongest comparison. If the cards
+/// cannot show all variants, choosing the first variants would be arbitrary. In this case, the
+/// cards show the ratios that have published counterparts, or the best variant.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
     let bests = (0..names.len()).filter_map(|index| best(view, points, index));
@@ -331,7 +331,7 @@ fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -
 }
 
 /// Returns the best of many variants, by throughput. If all variants kept up with their rates,
-/// returns the best by latency.
+/// returns the variant with the best latency.
 fn best_tile(view: &RunView, bests: &[&Point<'_>]) -> Option<Figure> {
     let count = bests.len();
     let p99 = |point: &Point<'_>| point.latency(view, ALL).map_or(f64::MAX, |l| l.p99.least());
@@ -425,8 +425,9 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// Returns half the interval of the throughput with a remark. If the interval is wide, returns its
-/// ends. `compared` is the geometric mean of blocks, with the relative error of that mean.
+/// Returns half the interval of the throughput with a remark. If the interval is wide, returns the
+/// two ends of the interval. `compared` is the geometric mean of blocks, with the relative error of
+/// that mean.
 fn error_of(point: &Point<'_>, compared: Option<f64>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if let Some(ends) = measure::number::wide_ends(value, ci95, compared) {

@@ -44,7 +44,7 @@ pub fn data(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Fingerprints by snapshot and node, each with the trials that had it.
+/// Fingerprints by snapshot and node, each with the trials that had this fingerprint.
 type Fingerprints<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BTreeMap<&'a str, Vec<usize>>>>;
 
 fn fingerprints(view: &RunView) -> Fingerprints<'_> {
@@ -121,8 +121,8 @@ pub fn probes(view: &RunView) -> Vec<Block> {
     let all: Vec<(usize, &ProbeRecord)> =
         trials.flat_map(|t| t.probes.iter().map(|p| (t.index, p))).collect();
     let names: BTreeSet<&str> = all.iter().map(|(_, p)| p.probe.as_str()).collect();
-    // If the only probe is `others`, which runs in every trial, there is no table, because rule V17
-    // covers this probe.
+    // Every trial runs the probe `others`, and rule V17 covers it. So if no other probe ran, the
+    // page has no table.
     if names.iter().all(|name| *name == "others") {
         return Vec::new();
     }

@@ -147,7 +147,8 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Lists each client, if there are several, so that the reader notices differences between them.
+/// Lists each client if the run has several clients, so that the reader notices differences between
+/// them.
 fn clients(view: &RunView) -> Table {
     let trials = view.findings.trials.iter();
     let each = trials.flat_map(|trial| trial.clients.iter().map(move |client| (trial, client)));
@@ -264,8 +265,8 @@ fn health<'a>(
         })
 }
 
-/// Returns a cell with a figure, marked by the rule that judges it. If there is no figure, returns
-/// the reason.
+/// Returns a cell with a figure, marked by the rule that judges this figure. Without a figure, the
+/// cell contains the reason.
 fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     match figure {
         Some(figure) => Cell::new(figure).tone(tone),

@@ -38,8 +38,8 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
 }
 
 /// Adds published ratios to the first plot. The ratios come after a curve, because the curve shows
-/// where they come from. They come before rows, because the ratios answer the question that the
-/// rows illustrate.
+/// the source of the ratios. The ratios come before rows, because the ratios answer the question
+/// that the rows illustrate.
 fn beside(figure: &mut LeadFigure, ratios: RowsPlot) {
     figure.plots.truncate(1);
     figure.title = if figure.plots.is_empty() {

@@ -314,7 +314,8 @@ fn variants_cell(view: &RunView, of: &[&VariantName], all: &[&VariantName]) -> C
     Cell::new(names.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a value. It is emphasized if rows of the same kind differ.
+/// Returns the cell of a value. The cell is emphasized if rows of the same kind differ in this
+/// value.
 fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     let Some(value) = &group.values[field] else {
         return Cell::absent();
@@ -328,7 +329,7 @@ fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     }
 }
 
-/// Lists the properties that have no column, because they are the same wherever they apply.
+/// Lists the properties that have no column because their value is the same wherever they apply.
 fn said_of_all(groups: &[Group<'_>]) -> String {
     let said: Vec<String> = FIELDS
         .iter()

@@ -57,7 +57,7 @@ fn did_more_than_offered(point: &Point<'_>) -> bool {
 }
 
 /// Returns the cell of a quantile. If too few values are above the quantile, the cell is grey and
-/// contains their number.
+/// contains the number of these values.
 pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     let Some(record) = quantiles.filter(|q| q.count > 0) else {
         return Cell::absent();
@@ -100,7 +100,7 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     cell
 }
 
-/// Returns the cell of errors, with their number, and with the kinds of errors in the tooltip.
+/// Returns the cell of errors, with the number of errors. The tooltip contains the kinds of errors.
 fn errors_cell<'a>(errors: impl Iterator<Item = (&'a str, u64)>) -> Cell {
     let errors: Vec<(&str, u64)> = errors.filter(|e| e.1 > 0).collect();
     let total: u64 = errors.iter().map(|e| e.1).sum();
@@ -233,7 +233,7 @@ fn row_tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// Returns one row per point and kind. `None` if there is only one kind.
+/// Returns one row per point and kind. `None` if the run has only one kind.
 fn kinds_table(view: &RunView, points: &[Point<'_>]) -> Option<Table> {
     let mut rows: Vec<(&Point<'_>, &String)> = Vec::new();
     for point in points {

@@ -91,8 +91,8 @@ fn resolved(view: &RunView) -> Vec<(String, String)> {
     flatten(&tree).into_iter().collect()
 }
 
-/// Returns the settings in which variants differ, with one column per variant. `None` if there is
-/// only one variant.
+/// Returns the settings in which variants differ, with one column per variant. `None` if the study
+/// has only one variant.
 pub fn variant_difference_table(view: &RunView) -> Option<Table> {
     let names = variants(view);
     if names.len() < 2 {
@@ -152,8 +152,8 @@ fn nodes_table(view: &RunView) -> Option<Table> {
         .unless_empty()
 }
 
-/// Returns all settings of the nodes. If the nodes agree, they share one column, otherwise each
-/// node has a column.
+/// Returns all settings of the nodes. If the nodes agree, the table has one column for all nodes.
+/// Otherwise, each node has a column.
 fn settings_table(view: &RunView) -> Option<Table> {
     let nodes = view.nodes.iter().filter(|node| !node.settings.is_empty());
     let maps: Vec<(&str, &BTreeMap<String, String>)> =

@@ -17,8 +17,8 @@ struct Side<'a> {
     releases: BTreeSet<&'a str>,
 }
 
-/// Returns a sentence on the formats of the files, and a table. Empty if there is only one variant,
-/// or if the disks were not read.
+/// Returns a sentence on the formats of the files, and a table. Empty if the study has only one
+/// variant, or if the disks were not read.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let sides = sides(view);
     let is_seen = sides.iter().any(|side| !side.formats().is_empty());

@@ -23,7 +23,7 @@ pub const PLACES_PER_PAGE_MAX: usize = 6_000;
 /// Maximum number of trials with a chart. The bins of so many charts fit on a page, with
 /// [`PLACES_PER_TRIAL_MIN`] bins for each chart.
 const TRIALS_MAX: usize = 150;
-/// Colour of the client, which is far from those of the first kinds of operations.
+/// Colour of the client. It is far from the colours of the first kinds of operations.
 const CLIENT_COLOR: usize = 7;
 /// Colour of the CPU time of other programs, followed by the colour of silences.
 const OTHERS_COLOR: usize = 6;
@@ -31,7 +31,7 @@ const SILENCE_COLOR: usize = 5;
 /// Minimum number of bins that still show a trend.
 const PLACES_PER_TRIAL_MIN: usize = 30;
 
-/// Returns one chart per trial, from which the reader chooses. `None` if there are no intervals.
+/// Returns one chart per trial, from which the reader chooses. `None` if the run has no intervals.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_records = || view.trials.iter().filter(|t| !t.intervals.is_empty());
     let places = PLACES_PER_PAGE_MAX / with_records().count().clamp(1, TRIALS_MAX);
@@ -64,7 +64,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Names a trial in a list, by its number, variant, point and block, and states its problem.
+/// Names a trial in a list, by number, variant, point and block. Also states the problem of the
+/// trial.
 pub fn label(view: &RunView, index: usize) -> String {
     let trial = view.findings.trials.iter().find(|t| t.index == index);
     let planned = view.plan.trials.iter().find(|t| t.index == index);
@@ -210,7 +211,7 @@ fn panels(
         group: name.clone(),
         name,
         in_legend: true,
-        // The first line has the colour of errors, and the others must differ from it.
+        // The first line has the colour of errors, and the other lines must have different colours.
         color: if index == 0 {
             Color::Error
         } else {
@@ -283,8 +284,8 @@ fn client_points(
     trial.intervals.iter().filter_map(of).collect()
 }
 
-/// Returns a line. Where intervals are joined, it has their highest value. `None` if there are no
-/// values.
+/// Returns a line. Where intervals are joined, the line has the highest value of these intervals.
+/// `None` if the intervals have no values.
 fn highest(
     name: &str,
     color: usize,

@@ -25,7 +25,7 @@ pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bo
     let [left, width] = [area.x + LEFT_PX, area.width - LEFT_PX - right.max(RIGHT_PX)];
     let (xs, ys) = values(&plot.marks);
     let x = Axis::new(&plot.x, &xs, [left, left + width]);
-    // The names of ranges and limits are above the plot, so that they cover no points.
+    // The names of ranges and limits are above the plot, so that the names cover no points.
     let above = names::above(plot, &x, [left, left + width]);
     let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
     let top = TOP_PX + LINE_PX * (said.len() + rows) as f64;
@@ -83,8 +83,8 @@ fn values(marks: &[LeadMark]) -> (Vec<f64>, Vec<f64>) {
             LeadMark::Dot { x, y, ci95, .. } => {
                 xs.push(*x);
                 ys.push(*y);
-                // An interval that is many times larger than its value is left out, because it
-                // would hide all other values.
+                // An interval that is many times larger than its value is omitted, because it would
+                // make the differences between all other values invisible.
                 let near = |end: &f64| *end > 0.0 && *end < y.abs() * 20.0;
                 ys.extend(ci95.iter().flatten().copied().filter(near));
             }

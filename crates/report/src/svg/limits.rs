@@ -1,5 +1,5 @@
-//! Places the names of lines that cross a plot. A name must be next to the line that it names, and
-//! must not cover measured points.
+//! Places the names of lines that cross a plot. A name must be next to its line, and must not cover
+//! measured points.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};

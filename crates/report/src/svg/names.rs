@@ -1,4 +1,4 @@
-//! Places the names of lines, limits and ranges so that they do not overlap.
+//! Places the names of lines, limits and ranges so that the names do not overlap.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
@@ -188,7 +188,7 @@ pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area
 /// Returns positions as near to the wanted positions as possible, between two ends, and with
 /// distances of at least `gap`. Where there is not enough space, positions are centred on the mean
 /// of the wanted positions (isotonic regression, by pooling neighbours). If not all positions fit,
-/// they extend beyond the second end.
+/// the last positions are beyond the second end.
 fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -214,7 +214,8 @@ fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     places
 }
 
-/// Returns the row of each range, which is the first row in which it does not overlap other ranges.
+/// Returns the row of each range. This is the first row in which the range does not overlap other
+/// ranges.
 fn rows(spans: &[[f64; 2]]) -> Vec<usize> {
     let mut taken: Vec<Vec<[f64; 2]>> = Vec::new();
     let mut rows = Vec::new();

@@ -6,8 +6,8 @@ use analysis::procedure::Point;
 use expect_test::{expect, expect_file};
 use report::{Page, compare, html, json, page, text};
 
-/// Returns the elements of the page without the chart library, the style and the script. There is
-/// one line for each heading, table, chart and option.
+/// Returns the elements of the page without the chart library, the style and the script. The text
+/// has one line for each heading, table, chart and option.
 fn digest(html: &str) -> String {
     let body = html.split_once("<body>").map_or("", |(_, body)| body);
     let body = body.split_once("<script type=\"text/plain\"").map_or(body, |(body, _)| body);

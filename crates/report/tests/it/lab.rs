@@ -1,8 +1,8 @@
 //! A run of three hosts in the form of the store, with nodes, settings, proofs, series of every
-//! probe, phases, and restored data. It is written to a folder and read back, so that the page uses
-//! the files on disk. One second of one trial has a peak, one node has more load than the others,
-//! one setting is not in effect, and one pool of series is missing. The page must show each of
-//! these.
+//! probe, phases, and restored data. The tests write the run to a folder and read it back, so that
+//! the page uses the files on disk. One second of one trial has a peak, one node has more load than
+//! the others, one setting is not in effect, and one pool of series is missing. The page must show
+//! each of these.
 
 use crate::fixture::{self, Shape};
 use crate::machines;
@@ -96,7 +96,7 @@ pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
     }
 }
 
-/// Returns one setting for each verdict. One of them has a different value in each trial.
+/// Returns one setting for each verdict. One of these settings has a different value in each trial.
 fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
     let one = |setting: &str, on: &str, value: &str, wanted: &str, verdict: &str| {
         let deviates = ["warning", "advice"].contains(&verdict);
@@ -323,7 +323,7 @@ pub fn run() -> RunView {
     let writer = write(folder.path());
     let run = store::Run::open(writer.path()).expect("the run opens");
     let mut view = RunView::read(&run).expect("the run reads");
-    // Names of folder and stamp contain the current time, so they are replaced.
+    // Names of folder and stamp contain the current time, so fixed names replace them.
     view.name = "vtopology/20261121T120000Z".into();
     view.folder = "results/vtopology/20261121T120000Z".into();
     view.journal.clear();

@@ -116,7 +116,7 @@ fn a_search_shows_its_limit_its_result_and_each_trials_outcome() {
     }
 }
 
-/// With four types of machine, trials of only one of them would not answer the question.
+/// With four types of machine, trials of a single type would not answer the question.
 #[test]
 fn answers_for_many_variants_stand_below_each_other() {
     use store::record::SearchOutcome;
@@ -186,8 +186,8 @@ fn reasons_of_the_first_screen_are_few_and_count_their_trials() {
     }
 }
 
-/// Every form of the page must state lost rows in its first sentences, above the figure. It must
-/// not present the results of other reads as success.
+/// Every form of the page must state lost rows in its first sentences, above the figure. No form
+/// may present the results of other reads as success.
 #[test]
 fn lost_data_is_seen_before_anything_else() {
     let mut view = fixture::run(1);

@@ -1,5 +1,5 @@
-//! Tests pictures of machines with the processes on them. The machines are small, large or several,
-//! and some variants place nodes in different ways.
+//! Tests pictures of machines with the processes on them. The tests use small machines, large
+//! machines and several machines, and variants that place nodes in different ways.
 
 use crate::golden::keep;
 use crate::{fixture, lab};

@@ -81,7 +81,7 @@ fn lines(table: &Table) -> Vec<String> {
     lines
 }
 
-/// Returns a statement that differs from the others of its kind.
+/// Returns a statement that differs from the other statements of its kind.
 fn with(kind: &str, changes: &[(&str, Value)]) -> Value {
     let mut request = request(kind);
     for (key, value) in changes {

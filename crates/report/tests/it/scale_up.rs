@@ -241,7 +241,7 @@ fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
         panic!("{:?}", series[3].x);
     };
     assert_eq!((units[0], units[units.len() - 1]), (6.0, 8.0));
-    // The curve goes through the points of its fit.
+    // The curve goes through the points to which it was fitted.
     let last = |index: usize| series[index].y.last().unwrap().unwrap();
     assert!((last(2) / 39_200.0 - 1.0).abs() < 1e-3, "{}", last(2));
     assert!((last(3) / 72_000.0 - 1.0).abs() < 1e-3, "{}", last(3));
@@ -268,7 +268,7 @@ fn loads_are_apart_and_uneven_sockets_have_their_own_line() {
     };
     // Two points are on two sockets, so the line goes from one to the other.
     assert_eq!(line(&charts[0], "2 sockets"), Some(2));
-    // Only one point is on two sockets, so there is no line.
+    // Only one point is on two sockets, so no line is drawn.
     assert_eq!(line(&charts[2], "2 sockets"), None);
     // No curve is the best, so the figure shows the curve that predicts best.
     assert!(line(&charts[1], "the Universal Scalability Law").is_some());

@@ -119,8 +119,8 @@ pub(super) fn terms() -> Vec<Meaning> {
     all.map(of).collect()
 }
 
-/// Returns paragraphs and items that begin with bold words, each as its bold words and its whole
-/// text.
+/// Returns paragraphs and items that begin with bold words. Each is a pair of the bold words and
+/// the whole text.
 fn begins() -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut is_open = false;

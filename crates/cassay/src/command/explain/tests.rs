@@ -97,7 +97,7 @@ fn every_figure_of_the_records_has_a_meaning() {
     let forms = schema["$defs"].as_object().unwrap().values().chain([&schema]);
     for (name, field) in forms.flat_map(|form| form["properties"].as_object()).flatten() {
         // `at_least` belongs to an older form, in which the description of the containing object
-        // covers it.
+        // also covers `at_least`.
         let is_said = field["description"].is_string() || name == "at_least";
         assert!(is_said, "{name} has no comment");
     }

@@ -43,7 +43,7 @@ impl CompletedProfiles {
 }
 
 /// Adds the cluster's table definition to each file in `read` that lacks one. If the cluster has no
-/// definition, the file stays unchanged, and its own mistake is reported.
+/// definition, the file stays unchanged, and the import reports the mistake in the file.
 ///
 /// # Errors
 /// The cluster that the words name cannot be reached.

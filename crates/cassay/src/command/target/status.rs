@@ -211,8 +211,9 @@ fn table(cluster: &ClusterStatus) -> String {
     terminal::table(&rows, &is_right)
 }
 
-/// Returns the state of a node, with a text for anything that two letters cannot express. The
-/// process of a local node may have ended, and the state that other nodes report for it may be old.
+/// Returns the state of a node. If the two letters of a state cannot express something, the text
+/// adds it. For example, the process of a local node may have ended, and other nodes may report an
+/// old state.
 fn state_words(member: &Member, state: &NodeState, is_ours: bool) -> String {
     match (member.pid, state.answers) {
         (Some(_), false) => format!("{} does not answer", state.state),

@@ -86,8 +86,8 @@ impl<'a> Theirs<'a> {
             all.map(|word| yaml::shell_word(&String::from_utf8_lossy(word))).collect()
         };
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
-        // The cleanup after agents kills processes with their mark, so the test removes the mark
-        // here.
+        // The cleanup after agents kills processes that have a mark of an agent, so the test
+        // removes the mark here.
         let is_theirs = |one: &String| !one.starts_with("'CASSAY_");
         let environment: Vec<String> =
             words(read("environ")).into_iter().filter(is_theirs).collect();

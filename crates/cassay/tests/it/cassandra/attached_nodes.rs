@@ -1,6 +1,6 @@
 //! Tests clusters as other people may run them. The cluster of this module accepts no protocol
-//! older than version 5, and is reached at other addresses than it reports. Tests of other clusters
-//! are in `shared::versions` and `shared_pair`.
+//! older than version 5. Clients reach its nodes at other addresses than the nodes report. Tests of
+//! other clusters are in `shared::versions` and `shared_pair`.
 
 use super::{assert_rows_are_right, dirs, only_trial, patient};
 use crate::program::Lab;
@@ -73,7 +73,7 @@ fn pass_on(mut from: TcpStream, mut into: TcpStream, bytes: &AtomicU64) {
     let _ = into.shutdown(Shutdown::Write);
 }
 
-/// Runs the study with a separate keyspace, and checks that all its operations were right.
+/// Runs the study with a separate keyspace, and checks that all operations of the study were right.
 pub(super) fn run(lab: &Lab, changes: &[(&str, &str)]) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let keyspace = format!("others{}", RUNS.fetch_add(1, Ordering::Relaxed));

@@ -228,7 +228,7 @@ mod long {
         "authenticator",
         "authorizer",
         "auto_bootstrap",
-        // 6.0-alpha2 shows this setting, but refuses it in `cassandra.yaml`.
+        // Cassandra 6.0-alpha2 shows this setting, but refuses the setting in `cassandra.yaml`.
         "available_processors",
         "cidr",
         "cluster_name",

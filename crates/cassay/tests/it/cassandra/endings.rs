@@ -99,8 +99,8 @@ fn a_node_that_dies_makes_the_trial_invalid_and_the_run_ends() {
     assert!(run.report().is_some());
 }
 
-/// While the node's process is stopped, it still exists, and its late answers do not show why they
-/// are late. So cassay itself must detect the stop.
+/// A stopped process still exists, and its late answers do not show why they are late. So cassay
+/// must detect the stop by observing the process.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_that_somebody_stops_is_named_with_its_seconds() {

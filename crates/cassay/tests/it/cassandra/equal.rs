@@ -7,8 +7,8 @@ use serde_json::Value;
 use std::process::{Child, Stdio};
 
 /// A study of two equal sides on one node, which runs until the primary comparison is answered. The
-/// node is kept and warm. While its JVM compiles, blocks vary so much that no study could detect a
-/// difference.
+/// node is kept and warm. While the node's JVM compiles, blocks vary so much that no study could
+/// detect a difference.
 const EQUAL: &str = "\
 study: equal
 question: Are equal sides called different?
@@ -80,8 +80,8 @@ fn studies_count(usual: u64) -> u64 {
 /// Permissions of the studies on the kept node.
 const ALLOWED: [&str; 2] = ["--allow", "create=cassay"];
 
-/// Starts a node, runs the study `WARM` on it and keeps it. Its JVM has then compiled the hot paths
-/// that the studies use.
+/// Starts a node, runs the study `WARM` on the node and keeps it. The JVM has then compiled the hot
+/// paths that the studies use.
 fn warm(lab: &Lab) -> Kept<'_> {
     let up = ["target", "up", "--heap", "1GiB", "--json"];
     let up = lab.cassay(&up).ended_with(0).json();

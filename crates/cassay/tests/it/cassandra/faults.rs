@@ -5,9 +5,9 @@ use crate::program::Lab;
 use serde_json::Value;
 use store::record::{FaultRecord, IntervalRecord};
 
-/// Two nodes, each with all of the data, so that either can answer. The rate is low, since this
-/// tests that a node answers, not how fast it answers. Hosts of other tests have more weight and
-/// leave a cold node a sixth of a core.
+/// Two nodes, each with all of the data, so that either can answer. The rate is low, because the
+/// test checks that a node answers, and not how fast it answers. Hosts of other tests have more
+/// weight and leave a cold node a sixth of a core.
 const BROKEN: &str = "\
 study: broken
 question: Does load go on while a node is silent?

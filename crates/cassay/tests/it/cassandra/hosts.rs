@@ -29,7 +29,8 @@ const UP: [&str; 13] = [
     "--json",
 ];
 
-/// Returns the reason why this machine does not allow emulated hosts. `None` if it allows them.
+/// Returns the reason why this machine does not allow emulated hosts. `None` if the machine allows
+/// emulated hosts.
 pub(crate) fn refusal() -> Option<String> {
     let needed = [
         Capability::Hosts,

@@ -1,8 +1,8 @@
-//! Compares cassay's CQL tokens with those of the lexer in each line's jar. A comment, a name or a
-//! text must end at the same place for both lexers.
+//! Compares cassay's CQL tokens with the tokens of the lexer in the jar of each Cassandra line. A
+//! comment, a name or a text must end at the same place for both lexers.
 //!
 //! A text that cassay accepts means the same to the server. cassay refuses a text that a server
-//! accepts only if the text is ambiguous. Nothing is executed.
+//! accepts only if the text is ambiguous. The tests execute no statement.
 
 use super::{dirs_with, line};
 use cql::tokens::{tokens, without_comments};

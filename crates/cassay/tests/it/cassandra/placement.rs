@@ -1,4 +1,5 @@
-//! Tests nodes that are placed on a part of their machine, as the kernel and their JVMs report it.
+//! Tests nodes that are placed on a part of their machine. The kernel and the JVMs of the nodes
+//! report the placement.
 
 use super::{Kept, dirs, small, up};
 use crate::program::{Lab, skip};

@@ -110,7 +110,7 @@ fn assert_counted(series: &BTreeMap<String, Series>, name: &str, more: u64) {
     assert!(range.contains(&count), "{name}: {count}, not in {range:?}");
 }
 
-/// Asserts that the node counts its operations, regardless of how they are read.
+/// Asserts that the node counts its operations, regardless of how the test reads the counts.
 #[track_caller]
 fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
     for name in [

@@ -1,6 +1,6 @@
 //! Shares two nodes between the tests that accept any two nodes. Without TLS the nodes accept every
 //! client, with TLS only clients with a certificate. As with [`super::shared`], the first test
-//! starts them, and they end with the tests' process.
+//! starts the nodes, and the nodes end with the process of the tests.
 
 use super::attached_nodes::run;
 use super::authentication::assert_in_no_file;

@@ -333,7 +333,7 @@ fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
             session.query(&insert).unwrap();
         }
     };
-    // With a single SSTable, leveled compaction would not start even if it were enabled.
+    // With a single SSTable, leveled compaction would not start even if compaction were enabled.
     write(0..30);
     let flushed = cluster.settle("k", &["wide"], Duration::ZERO, &mut |_| ());
     assert_eq!(flushed.unwrap().outcome, SettleOutcome::Timeout);

@@ -132,7 +132,8 @@ fn a_silent_node_is_down_and_the_table_is_still_printed(lab: &Lab) {
         lab.cassay(&words).ended_with(0).json()[0].clone()
     };
     let mut now = Value::Null;
-    // A node that gets no CPU time does not answer in time. cassay rightly reports it as down.
+    // A node that gets no CPU time does not answer in time, so cassay rightly reports the node as
+    // down.
     let mut wait_for_states = |more: &[&str], wanted: [&str; 3]| {
         wait_until(&wanted.join(" "), || {
             now = status(more);
@@ -143,7 +144,7 @@ fn a_silent_node_is_down_and_the_table_is_still_printed(lab: &Lab) {
     let nodes = wait_for_states(&[], ["UN", "UN", "UN"])["nodes"].clone();
     let pid = nodes[1]["pid"].as_i64().expect("a process") as i32;
     kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("a signal");
-    // Until the kernel has removed the process, cassay rightly reports it as running.
+    // Until the kernel has removed the process, cassay rightly reports the process as running.
     wait_until("an end of the node", || has_ended(pid));
 
     let now = wait_for_states(&["--keyspace", "simple1"], ["UN", "DN", "UN"]);

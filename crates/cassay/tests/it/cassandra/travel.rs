@@ -18,7 +18,7 @@ fn open(lab: &Lab) -> Cluster {
     kept_cluster::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
 }
 
-/// Writes rows to two SSTables on each node. Each row is in one of them.
+/// Writes rows to two SSTables on each node. Each row is in one of the two SSTables.
 fn load(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();
     for statement in [

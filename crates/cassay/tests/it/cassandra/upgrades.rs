@@ -4,13 +4,13 @@ use super::faults::{assert_confirmed, run};
 use super::{assert_nothing_is_left, folders, jvms};
 use crate::program::{Lab, line, wait_until};
 
-/// Returns the tested line and the line before it.
+/// Returns the tested Cassandra line and the line before it.
 fn lines() -> [&'static versions::Line; 2] {
     let lines = versions::LINES;
     let to = line().map_or(versions::DEFAULT, |line| {
         versions::Line::find(&line).expect("a line")
     });
-    // The first line has no line before it, so an upgrade from the first line is tested instead.
+    // The first line has no predecessor, so an upgrade from the first line is tested instead.
     let at = to.age().max(1);
     [lines[at - 1], lines[at]]
 }
@@ -62,7 +62,7 @@ fn assert_upgrades(study: &str, said: &[&str]) {
     };
     assert_confirmed(upgrade);
     let evidence = &upgrade.evidence;
-    // 4.1 writes the format of 4.0. The other lines have their own formats.
+    // Cassandra 4.1 writes the file format of 4.0. Each of the other lines has a separate format.
     let files = match lines()[1].name {
         "4.1" => "the node rewrote no file",
         "5.0" => "of oa",

@@ -99,7 +99,7 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
 }
 
 /// A killed pod, and a pod whose machine is drained, come back with other addresses. The load, the
-/// control connection and the next trial follow them, and nothing is lost.
+/// control connection and the next trial use the new addresses, and nothing is lost.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn pods_that_are_taken_away_come_back_and_are_followed() {
@@ -139,7 +139,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     for trial in findings["trials"].as_array().expect("trials") {
         // The check of rows must not fail, because every row that was read back exists.
         assert_ne!(rule(trial, "V14")["result"], "fail", "{trial:#}");
-        // A new address of a node is not a change of its configuration.
+        // A new address of a node does not count as a change of the node's configuration.
         let environment = rule(trial, "V11").to_string();
         assert!(!environment.contains("settings changed"), "{environment}");
         let ok = trial["operations"]["ok"].as_u64();

@@ -1,5 +1,5 @@
-//! Tests clients in pods. Together they do the same as one client, and failures of a pod are
-//! reported.
+//! Tests clients in pods. Several clients together do the same as one client, and cassay reports
+//! the failure of a pod.
 
 use super::{Field, TRUST, assert_gone_of_each, kubectl, left, running, texts};
 use crate::null_target::fleet::{counts, lines};

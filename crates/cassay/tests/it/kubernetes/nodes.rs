@@ -73,9 +73,9 @@ impl Drop for Storage<'_> {
     }
 }
 
-/// Two local nodes run in pods, with claimed volumes and on machines of a certain type. They are
-/// started, loaded, snapshotted, restored, paused, cut off and filled up. At the end, they are
-/// removed with their claims.
+/// Two local nodes run in pods, with claimed volumes and on machines of a certain type. cassay
+/// starts, loads, snapshots, restores, pauses, cuts off and fills up these nodes. At the end, it
+/// removes the nodes with their claims.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nodes_of_ours_run_in_pods_and_are_restored() {

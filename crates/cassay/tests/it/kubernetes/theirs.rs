@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use target_spec::Secret;
 
-/// Start script of each container. It writes the node's configuration, serves a metric, and becomes
-/// the node. The nodes find each other in a shared folder instead of by name.
+/// Start script of each container. The script writes the node's configuration, serves a metric, and
+/// replaces itself with Cassandra. The nodes find each other in a shared folder instead of by name.
 const START: &str = r#"
 mkdir -p /data/conf /data/tmp
 echo $POD_IP > /seeds/$POD_NAME

@@ -106,8 +106,8 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     assert!(report.contains("anytime-valid"), "{report}");
 }
 
-/// A study of two equal null targets. In half of the studies, the machine limits them. In the other
-/// half, a stated latency does.
+/// A study of two equal null targets. In half of the studies, the machine limits the targets. In
+/// the other half, a stated latency limits them.
 const EQUAL: &str = "\
 study: equal
 question: Are equal targets called different?
@@ -148,7 +148,8 @@ fn audit_of_forty_real_studies_of_equal_targets() {
     assert!(different <= 4, "{verdicts:?}");
 }
 
-/// Returns the finished trials, each as often as it finished, and the results of the study.
+/// Returns the results of the study, and its finished trials. A trial is listed as often as it
+/// finished.
 fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     let run = lab.run();
     let ended = |trial: &&store::record::TrialRecord| {

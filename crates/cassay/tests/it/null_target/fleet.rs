@@ -1,5 +1,5 @@
-//! Tests a load that several clients share. Together they do the same as one client, and failures
-//! of a client are reported.
+//! Tests a load that several clients share. The clients together do the same as one client, and
+//! cassay reports the failure of a client.
 
 use super::{POINT, rule};
 use crate::program::{Lab, Said, Started, command, skip, wait_until};
@@ -58,7 +58,7 @@ fn two_clients_do_together_what_one_process_does() {
     ] {
         let together = trial(&lab, machines);
         // The number of operations of each kind follows from the schedule. The server has counted
-        // all of them, including the loaded rows.
+        // all operations, including the loaded rows.
         assert_eq!(counts(&together), counts(&alone), "{together:#}");
         assert_eq!(
             together["server"]["writes"],

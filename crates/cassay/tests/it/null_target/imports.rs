@@ -437,7 +437,7 @@ fn workload_files_are_checked_and_sampled() {
     assert!(said.stderr.contains("own.yaml:5:"), "{said}");
 }
 
-/// A NoSQLBench workload file: a schema, rows with a map, and reads of them.
+/// A NoSQLBench workload file. It has a schema, writes rows with a map, and reads these rows.
 const NB: &str = "\
 scenarios:
   default:

@@ -87,8 +87,8 @@ fn resumed(lab: &Lab, first: &Value) {
     let run = lab.run();
     assert_eq!(run.state, store::RunState::Finished);
     assert!(run.report().is_some());
-    // The interrupted trial was repeated. So its intervals are those of one window, with increasing
-    // times.
+    // The interrupted trial was repeated. So the trial has the intervals of one window, with
+    // increasing times.
     let trial = run.trial(1).unwrap().unwrap();
     let intervals = trial.intervals().unwrap();
     let starts: Vec<f64> = intervals
@@ -128,8 +128,8 @@ fn kill_9_leaves_a_run_that_resume_takes_up() {
     resumed(&lab, &first);
 }
 
-/// The end of a ladder is on disk, and a resumed run replays it. So the resumed run does not run
-/// trials that were omitted, and does not report them as missing.
+/// The end of a ladder is on disk, and a resumed run replays this end. So the resumed run does not
+/// run trials that were omitted, and does not report them as missing.
 #[test]
 fn a_ladder_that_ended_before_kill_9_stays_ended() {
     let (lab, ()) = ended_in(ENDS_EARLY, (4, 2), Started::kill);

@@ -106,7 +106,7 @@ const QUANTILES: &[(&str, &str)] = &[
     ("max", "number"),
 ];
 
-/// Returns the values at a path, each with its own path. A missing field is null.
+/// Returns the values at a path, each with its full path. A missing field is null.
 fn values<'a>(value: &'a Value, path: &str, at: String) -> Vec<(String, &'a Value)> {
     if path.is_empty() {
         return vec![(at, value)];

@@ -39,7 +39,7 @@ fn counts(trial: &Value) -> Vec<(String, u64)> {
 }
 
 /// Returns the number of operations that were due in the window. On a busy machine, the last of
-/// them end after the window.
+/// these operations end after the window.
 fn due(trial: &Value) -> u64 {
     trial["all"]["latency_ms"]["count"].as_u64().expect("a count")
 }
@@ -160,7 +160,7 @@ fn mistakes_about_recorded_traffic_are_shown_where_they_stand() {
         "is outside the study's folder",
     );
     refused("target={local: {}}", "have no tables for recorded traffic");
-    // This operation writes to another keyspace than most operations use, so it needs trust.
+    // This operation writes to another keyspace than most operations, so the study needs trust.
     lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&["Other", "--trust"]);
 }
 

@@ -26,7 +26,7 @@ const ENDLESS: &str = "window.measure=10m";
 const TAKEN: &str = "\x1b[?1049h";
 const GIVEN_BACK: &str = "\x1b[?1049l";
 
-/// The shell script: it survives Ctrl-C, and prints how the command ended.
+/// Shell script that survives Ctrl-C and prints how the command ended.
 const SHELL: &str = r#"trap : INT
 before=$(stty -g)
 sh -c 'echo $$ > pid; exec "$CASSAY" run study.yaml --set "$WINDOW"'
@@ -89,8 +89,8 @@ impl Terminal {
         self.keyboard.flush().unwrap();
     }
 
-    /// Returns the content of the terminal at the end. It consists of the messages after the screen
-    /// was left.
+    /// Returns the content of the terminal at the end. The content consists of the messages after
+    /// the screen was left.
     fn end(mut self) -> String {
         self.wait_for("ended with");
         drop(self.keyboard);

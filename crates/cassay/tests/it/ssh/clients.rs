@@ -1,5 +1,5 @@
-//! Tests clients of one load behind real sshds. Together they do the same as one client. If a
-//! client or its connection fails, the verdict names the client and the time, and no process
+//! Tests clients of one load behind real sshds. The clients together do the same as one client. If
+//! a client or its connection fails, the verdict names the client and the time, and no process
 //! remains on its machine.
 
 use super::sshd::{Machines, TestMachine, missing};
@@ -217,8 +217,8 @@ impl Drop for Stopped {
     }
 }
 
-/// The connection remains open, so neither side notices the failure. The agent ends only because
-/// its lease expires.
+/// The connection remains open, so neither end notices the failure. The agent ends only because its
+/// lease expires.
 #[test]
 fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     if let Some(why) = missing() {

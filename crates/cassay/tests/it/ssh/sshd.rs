@@ -1,5 +1,5 @@
-//! Creates machines behind a real sshd. Each has a port of 127.0.0.1, a mount namespace with
-//! separate users, and a home below the folder of its test. The machines end with their test.
+//! Creates machines behind a real sshd. Each machine has a port of 127.0.0.1, a mount namespace
+//! with separate users, and a home below the folder of its test. The machines end with their test.
 
 use crate::program::{Lab, Said, command, wait_until};
 use rustix::process::Signal;
@@ -40,7 +40,8 @@ const TOOLS: [&str; 20] = [
     "tr",
 ];
 
-/// Returns the reason why this machine cannot host machines behind sshd. `None` if it can.
+/// Returns the reason why this machine cannot host machines behind sshd. `None` if this machine can
+/// do so.
 pub fn missing() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("machines behind sshd need root".to_owned());
@@ -106,7 +107,7 @@ impl<'a> TestMachine<'a> {
     }
 }
 
-/// The machines of one test, and the program under test on the machine that reaches them.
+/// The machines of one test, and the program under test on the machine that connects to them.
 pub struct Machines {
     pub lab: Lab,
     listening: Vec<Child>,
@@ -116,7 +117,8 @@ impl Machines {
     /// Creates a test environment without machines.
     pub fn new() -> Machines {
         let lab = Lab::new();
-        // The users of the machines must be able to enter their homes, which are below this folder.
+        // The users of the machines must be able to enter their homes. All homes are below this
+        // folder.
         fs::set_permissions(lab.path(), Permissions::from_mode(0o755)).unwrap();
         let near = lab.path().join("near");
         fs::create_dir_all(near.join("bin")).unwrap();
@@ -283,7 +285,7 @@ impl Machines {
         command
     }
 
-    /// Runs `cassay topology show` with arguments. It sends each machine a few queries.
+    /// Runs `cassay topology show` with arguments. This command sends each machine a few queries.
     pub fn show(&self, arguments: &[&str]) -> Said {
         let arguments = [&["topology", "show", "--json"], arguments].concat();
         Said::from_output(self.command(&arguments).output().unwrap())

@@ -1,5 +1,5 @@
 //! A table of the faults' effects. It has a row for each fault of the run, and for each published
-//! claim without a matching fault. Its columns are those that publications usually print.
+//! claim without a matching fault. The columns contain the figures that publications usually print.
 
 use super::{returned, trial};
 use crate::number;
@@ -108,7 +108,7 @@ fn known_p99(stretch: &StretchRecord) -> Option<String> {
     (latency.p99.least() > 0.0).then(|| number::known_ms(latency.p99))
 }
 
-/// Returns true if a claim refers to a fault and its variant.
+/// Returns true if a claim refers to faults of this kind, and to the variant of the trial.
 fn is_beside(view: &RunView, claim: &PublishedFailureRecord, fault: &FaultRecord) -> bool {
     let trials = &view.findings.trials;
     let variant = fault.trial.and_then(|index| {
@@ -142,7 +142,7 @@ fn service(found: &RecoveryRecord) -> Cell {
     }
 }
 
-/// Returns the number of failed operations, with their errors.
+/// Returns the number of failed operations, with the errors.
 fn failed(found: &RecoveryRecord) -> Cell {
     let stretches = || [&found.during, &found.after].into_iter().flatten();
     let errors = stretches().flat_map(|stretch| stretch.errors.values().flatten());

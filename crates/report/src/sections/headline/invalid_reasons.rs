@@ -47,8 +47,8 @@ type RankedReason = ((Reverse<Option<RuleOutcome>>, usize), String);
 
 /// Returns at most three reasons. Reasons of the whole run come first. Then come causes that
 /// several trials show, and rules that these causes do not explain, with the number of trials for
-/// each. If other programs disturbed the run, this reason is always among them, because it may
-/// explain all problems.
+/// each. If other programs disturbed the run, the list always contains this reason, because other
+/// programs may explain all problems.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let causes = &view.findings.causes;
@@ -77,7 +77,7 @@ fn place(trials: &[TrialFinding], rule: &str) -> (Reverse<Option<RuleOutcome>>, 
     (Reverse(worst), seriousness(rule))
 }
 
-/// Returns the short description of a rule, with the number of affected trials. `None` if it
+/// Returns the short description of a rule, with the number of affected trials. `None` if the rule
 /// affects no trial.
 fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<RankedReason> {
     let mut of: Vec<&TrialFinding> =
@@ -119,7 +119,7 @@ fn explains(cause: CauseKind) -> Option<&'static str> {
     }
 }
 
-/// Returns reasons that concern the whole run: it was stopped, or no trial has finished.
+/// Returns reasons that concern the whole run: the run was stopped, or no trial has finished.
 fn run_reasons(view: &RunView) -> impl Iterator<Item = &String> {
     let records = view.findings.reasons_as_data().into_owned();
     let reasons = view.findings.reasons.iter().zip(records);
@@ -157,7 +157,7 @@ fn is_against(trial: &TrialFinding, rule: &str) -> bool {
     trial.rules.iter().any(|one| one.rule == rule && is_bad(one.result))
 }
 
-/// Formats a share, such as `: up to 33 % of its CPU`.
+/// Formats the share of other programs, such as `: up to 33 % of its CPU`.
 fn others(trials: &[&TrialFinding]) -> String {
     let shares = trials.iter().filter_map(|trial| trial.machine.as_ref()?.cpu_others);
     shares.reduce(f64::max).map_or_else(String::new, |most| {

@@ -43,8 +43,8 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
     })
 }
 
-/// Returns the plot next to that of p99. At a rate with which all variants kept up, throughput
-/// equals the offered rate, so another plot replaces it.
+/// Returns the plot next to the plot of p99. At a rate with which all variants kept up, throughput
+/// equals the offered rate, so another plot replaces the plot of throughput.
 fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     if !shown.iter().all(|point| is_kept_up(view, point)) {
         return rows("op/s (more is better)".into(), view, shown, |point| {

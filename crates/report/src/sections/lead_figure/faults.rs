@@ -88,8 +88,8 @@ enum Series {
 }
 
 /// Returns one panel with the measured window around a fault. No panel shows the time in which rows
-/// are read back afterwards, because this is not user load. The first panel of a fault describes
-/// its effect.
+/// are read back afterwards, because this is not user load. The first panel of a fault also
+/// describes the effect of the fault.
 fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Option<Plot> {
     let trial = view.trials.iter().find(|trial| Some(trial.index) == fault.trial)?;
     let finding = view.findings.trials.iter().find(|one| Some(one.index) == fault.trial)?;

@@ -34,7 +34,8 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
             |point| Some(point.ops_per_s()),
             |point| point.ops_per_s_ci95(),
         ));
-        // The latency of a saturated point is that of a growing queue, so it is omitted.
+        // The latency of a saturated point is the latency of a growing queue, so the plot omits
+        // such points.
         let p99 = |point: &Point<'_>| {
             let known = point.latency(view, ALL).filter(|_| !point.saturated)?;
             Some(known.p99.least())
@@ -93,7 +94,7 @@ fn axis_title(axis: &str) -> &str {
 }
 
 /// Returns a line through the points of a variant, and the points. Invalid points are hollow, and
-/// the line omits them. If all points of a variant are invalid, its line is dashed.
+/// the line skips invalid points. If all points of a variant are invalid, the line is dashed.
 fn marks<'p, 'a: 'p>(
     points: impl Iterator<Item = &'p Point<'a>> + Clone,
     paint: ColorRole,

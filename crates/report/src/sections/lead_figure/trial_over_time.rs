@@ -1,5 +1,5 @@
-//! Plots one trial over time. It is an endurance trial with its changes of level, or the trial of a
-//! single point.
+//! Plots one trial over time. The trial is an endurance trial with its changes of level, or the
+//! trial of a single point.
 
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
 use crate::run_view::{RunView, TrialView};
@@ -85,8 +85,8 @@ pub fn trial_figure(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure
     })
 }
 
-/// Returns the measured window of a trial, in seconds since its start line. If it is not recorded,
-/// returns the whole trial.
+/// Returns the measured window of a trial, in seconds since the start line of the trial. If the
+/// window is not recorded, returns the whole trial.
 pub(super) fn window_of(finding: &TrialFinding) -> [f64; 2] {
     let window = finding.phases.iter().find(|phase| phase.name == "measure");
     window.map_or([0.0, f64::INFINITY], |phase| [phase.from_s, phase.to_s])

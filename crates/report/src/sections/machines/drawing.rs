@@ -1,6 +1,6 @@
-//! Draws a machine as a picture. It contains packages, the NUMA nodes in each package, the L3
-//! groups in each NUMA node, and cores with their threads. Cores have the colours of the nodes that
-//! may run on them.
+//! Draws a machine as a picture. The picture contains packages, the NUMA nodes in each package, the
+//! L3 groups in each NUMA node, and cores with their threads. Cores have the colours of the nodes
+//! that may run on them.
 //!
 //! Small machines show every core. On large machines, equal neighbouring cores form one tile. If
 //! there are still too many tiles, a whole L3 group forms one tile.
@@ -13,8 +13,8 @@ use store::record::{L3Record, NumaNodeRecord, numbers_of};
 
 /// Maximum number of CPUs for which every core is shown.
 const CPUS_MAX: usize = 128;
-/// Number of colours. With more nodes than colours, cores are not shown one by one, because names
-/// do not fit on them.
+/// Number of colours. With more nodes than colours, cores are not shown one by one, because the
+/// names of nodes do not fit on the cores.
 const COLORS: usize = 8;
 /// Maximum number of tiles in a picture.
 const TILES_MAX: usize = 256;

@@ -77,8 +77,8 @@ fn free_of(groups: &[Cpus], taken: &Cpus, allowed: &Cpus) -> Cpus {
     free.flatten().filter(|cpu| allowed.contains(cpu)).copied().collect()
 }
 
-/// Explains whether the sharing could have been avoided: some units were free, there is only one
-/// unit, or the nodes use all units.
+/// Explains whether the client could have avoided sharing units with nodes. Either some units were
+/// free, or the machine has only one unit, or the nodes use all units.
 fn avoided(free: &Cpus, what: &str, count: usize) -> String {
     if !free.is_empty() {
         return format!(

@@ -2,8 +2,8 @@
 //! full stop.
 //!
 //! The charts are behind a fold, for readers who look for a particular series. The size limit of
-//! the page determines how many trials they cover. The other trials are on disk, and the page
-//! states this.
+//! the page determines how many trials the charts cover. The page states that the other trials are
+//! on disk.
 
 use super::node_colours::PlaceColors;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};

@@ -394,7 +394,8 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     };
     match part.how {
         Grouping::Each => {
-            // If a host has parts (disks, links), the parts are drawn, otherwise its total.
+            // If a host has parts (disks, links), the chart shows the parts. Otherwise, it shows
+            // the total of the host.
             let drawn = found.iter().filter(|s| !is_total(s, &found));
             let label = |s: &ProbeSeries| match part.names.iter().find(|n| is_like(&s.name, n)) {
                 Some(pattern) if pattern.contains('*') => wildcard(&s.name, pattern).to_owned(),
@@ -435,7 +436,7 @@ fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
 }
 
 /// Returns the names whose values are highest at any place. Names whose values were never above 0
-/// are only used if there are no others.
+/// are used only if all values were 0.
 fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
     for series in series {

@@ -1,8 +1,8 @@
-//! Hosts, JVMs and database below the load, on one time axis that also shows the phases. There is
-//! one figure per trial.
+//! Hosts, JVMs and database below the load, on one time axis that also shows the phases. Each trial
+//! has one figure.
 //!
-//! A place (host or node) has one colour in all rows of a figure, and its lines differ by dashes.
-//! Long series are thinned by [`crate::downsample`], so that peaks survive. A row without series
+//! A place (host or node) has one colour in all rows of a figure, and the lines of a place differ
+//! by dashes. [`crate::downsample`] thins long series so that peaks survive. A row without series
 //! states which data is missing.
 
 mod all_series;

@@ -13,8 +13,8 @@ pub struct RowSpec {
     pub probe: &'static str,
     /// Height of the row in CSS pixels.
     pub height_px: u32,
-    /// True if a row with only zeros means that there is no problem. A sentence states this instead
-    /// of a chart.
+    /// True if a row with only zeros means that everything is in order. A sentence then replaces
+    /// the chart.
     pub quiet: bool,
     /// Quantities that the row shows.
     pub parts: &'static [Part],
@@ -41,7 +41,7 @@ pub struct Part {
 pub enum Grouping {
     /// A line for each place.
     Each,
-    /// A line for each host or node, which is the sum of its series.
+    /// A line for each host or node. The line is the sum of the series of the host or node.
     Sum,
     /// A line for each place, for the names with the highest peaks.
     Highest(usize),
@@ -84,7 +84,7 @@ pub const CPU_PARTS: [(&str, &[&str]); 4] = [
     ("iowait", &["mpstat.%iowait"]),
     ("steal", &["mpstat.%steal"]),
 ];
-/// Rows about the hosts, below the row for their CPUs.
+/// Rows about the hosts, below the row for the CPUs of the hosts.
 pub const HOSTS: &[RowSpec] = &[
     RowSpec {
         title: "Disk, busy",

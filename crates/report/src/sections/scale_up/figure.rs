@@ -9,7 +9,7 @@ use store::record::{ScaleFitRecord, ScalePointRecord, ScaleUpRecord};
 /// Number of points with which a curve is drawn.
 const PLACES: usize = 60;
 
-/// Draws all arms in one figure. `None` if there are no measurements.
+/// Draws all arms in one figure. `None` if the arms have no measurements.
 pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
     let of = |(index, arm): (usize, &&ScaleUpRecord)| arm_series(index, arm);
     let series: Vec<Series> = arms.iter().enumerate().flat_map(of).collect();
@@ -150,8 +150,8 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
             let even = between(units).map(|units| at(&vec![units; count]));
             even.collect()
         } else {
-            // If sockets are filled one after the other, their throughput scales differently from
-            // that of full sockets.
+            // If sockets are filled one after the other, the throughput scales differently from the
+            // throughput of full sockets.
             own.map(|split| at(&split.iter().copied().map(f64::from).collect::<Vec<_>>()))
                 .collect()
         };

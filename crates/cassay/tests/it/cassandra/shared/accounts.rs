@@ -59,7 +59,7 @@ fn value(session: &mut Session, keyspace: &str, key: &str) -> Option<String> {
     Some(cell.trim_start_matches("0x").to_owned())
 }
 
-/// Waits until a row has a value other than `other`, and returns it.
+/// Waits until a row has a value other than `other`. Returns the new value.
 fn another(session: &mut Session, keyspace: &str, key: &str, other: Option<&str>) -> String {
     loop {
         let found = value(session, keyspace, key);

@@ -280,7 +280,7 @@ fn made_by_others(session: &mut Session) {
     }
 }
 
-/// Opens a connection of another client. It stays open while the returned value lives.
+/// Opens a connection of another client. The connection stays open while the returned value lives.
 fn somebody(node: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(node).expect("a connection");
     let mut frame = vec![4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2];

@@ -1,5 +1,5 @@
-//! Tests tables that cassay created on an attached cluster. The same study writes to them again,
-//! other runs do not, and `cassay clean` drops them.
+//! Tests tables that cassay created on an attached cluster. The same study writes to these tables
+//! again, but other runs do not. `cassay clean` drops the tables.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab};

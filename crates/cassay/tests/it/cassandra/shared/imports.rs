@@ -1,6 +1,6 @@
 //! Tests other tools' files on a real Cassandra. cassay reads rows that cassandra-stress writes
-//! from its own example profiles, and the other way round. Also covers every column type, YCSB,
-//! NoSQLBench and cassandra-easy-stress.
+//! from its example profiles, and cassandra-stress reads rows that cassay writes. Also covers every
+//! column type, YCSB, NoSQLBench and cassandra-easy-stress.
 
 use super::stress::{distribution, stress_tool, summary};
 use super::{assert_rows_are_right, one_node, only_trial};
@@ -159,7 +159,7 @@ fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
     assert_eq!(summary(&read, "Total partitions"), PARTITIONS, "{name}");
 }
 
-/// Runs the tool until it prints counts, which it sometimes fails to do after about a second.
+/// Runs the tool until it prints counts. Runs of about a second sometimes print no counts.
 fn counted(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
     for _ in 0..4 {
         let text = stress_tool(lab, node, words);
@@ -348,7 +348,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     };
     let prepared = &check("keyspace: shop", "keyspace: shop", 0).json()["prepared"];
     assert_eq!(prepared["scratch"], !is_there, "{prepared}");
-    // One of the seven operations has two parts, so there are eight statements.
+    // One of the seven operations has two parts, so the file has eight statements.
     assert_eq!(prepared["statements"], 8, "{prepared}");
     // Answers that only a server can give: the place of the mistake, and the server's own words.
     let filtered = "  by_total: SELECT id FROM orders WHERE total = :total\n  empty_cart:";
@@ -383,7 +383,8 @@ fn keyspaces(node: SocketAddr) -> Vec<String> {
         .expect("keyspaces")
         .rows;
     let mut names: Vec<String> = rows.iter().flatten().map(ToString::to_string).collect();
-    // Other tests create keyspaces on the same node meanwhile, so only those of this test count.
+    // Meanwhile, other tests create keyspaces on the same node, so only the keyspaces of this test
+    // count.
     names.retain(|name| name.contains("cassay_check_") || name.contains("shop"));
     names.sort();
     names

@@ -1,8 +1,8 @@
-//! Tests that cassandra-stress and cassay write the same bytes. Each program reads the other's rows
-//! and finds them correct.
+//! Tests that cassandra-stress and cassay write the same bytes. Each program reads the rows of the
+//! other program and checks that they are correct.
 //!
-//! The tool is the one in Cassandra 3.11.4, in the place where `cargo xtask peers` puts it. If the
-//! tool is missing, Maven fetches it.
+//! The test runs the cassandra-stress of Cassandra 3.11.4, from the folder in which `cargo xtask
+//! peers` installs it. If the tool is missing, Maven fetches it.
 
 use super::{assert_counts_agree, assert_rows_are_right, one_node, only_trial, tool};
 use crate::program::Lab;
@@ -12,7 +12,8 @@ use std::sync::OnceLock;
 
 const VERSION: &str = "3.11.4";
 
-/// Number of rows. It is large enough for all bytes of keys and values, in both directions.
+/// Number of rows. The number is large enough for all bytes of keys and values to occur, in both
+/// directions.
 const ROWS: u32 = 20_000;
 
 /// A study that only reads, and compares every answer.
@@ -87,7 +88,7 @@ pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String
     arguments.extend(words.iter().map(|word| (*word).to_owned()));
     let node = format!("-node {} -port native={}", node.ip(), node.port());
     arguments.extend(node.split(' ').map(str::to_owned));
-    // The Java of the gate is not used, because it is set for fast compilation.
+    // The test does not use the Java of the gate, because that Java is set for fast compilation.
     let java = match std::env::var("JAVA_HOME") {
         Ok(home) if !home.is_empty() => format!("{home}/bin/java"),
         _ => "java".to_owned(),

@@ -224,9 +224,9 @@ fn requests_on_an_accord_table_are_not_held_against_the_client() {
     );
 }
 
-/// Tests user-defined Accord tables. Their keys are read at a level that Accord supports, and
-/// cassay refuses an unsupported level before the run. A twin has the transactional mode of the
-/// table, and reports what it lacks.
+/// Tests user-defined Accord tables. cassay reads the keys of such a table at a level that Accord
+/// supports, and refuses an unsupported level before the run. A twin has the transactional mode of
+/// the table, and reports the properties that it lacks.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_table_of_accord_is_read_as_it_is_and_has_a_twin() {

@@ -1,4 +1,4 @@
-//! Tests protocol versions on one node that accepts them all.
+//! Tests protocol versions on one node that accepts all of these versions.
 
 use super::one_node;
 use crate::engine;

@@ -1,6 +1,7 @@
-//! Compares values of settings with the class in each line's jar that reads `cassandra.yaml`. The
-//! tests show that plan and server refuse the same values. The server refuses every value that a
-//! plan refuses. A plan refuses every value that the server refuses when it reads its file.
+//! Compares values of settings with the class that reads `cassandra.yaml`, from the jar of each
+//! Cassandra line. The tests show that plan and server refuse the same values. The server refuses
+//! every value that a plan refuses. A plan refuses every value that the server refuses when it
+//! reads `cassandra.yaml`.
 
 use crate::cassandra::dirs_with;
 use crate::cassandra::lexer::answered;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use versions::{LINES, Lack, Line, Release, Setting, SettingRefusal};
 
 /// A setting that is true, false or not set. The server treats any other value as not set. cassay
-/// refuses other values, because they are never intended.
+/// refuses other values, because users never intend them.
 const TAKES_ANYTHING: &str = "file_cache_round_up";
 
 /// Returns values of every kind, right and wrong ones.
