@@ -187,7 +187,7 @@ impl Shape {
         Ok(found)
     }
 
-    /// Returns the readings of all probes in one second.
+    /// Returns the readings of all probes for one second.
     fn samples(&self, second: u64, chance: &mut Chance) -> Vec<(&'static str, Vec<SampleRecord>)> {
         let mut all = Vec::new();
         let mut sample = |name: String, place: &str| SampleRecord {

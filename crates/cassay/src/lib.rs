@@ -34,7 +34,7 @@ static MAKER: engine::StudyMaker = engine::StudyMaker::new();
 /// well.
 pub fn main() -> ExitCode {
     // An agent must answer first, because a thread that already runs would stay outside of the
-    // agent's host.
+    // agent's emulated host.
     if let Some(code) = agent::answer() {
         return code.into();
     }
@@ -50,8 +50,8 @@ pub fn main() -> ExitCode {
 
 /// Runs one command line, whose first word is the program's name. Returns the exit code.
 ///
-/// A command that starts agents or clients runs the executable of this process for that purpose. So
-/// that executable must call [`main`] first. Other commands have no such requirement.
+/// A command that starts agents or clients runs the executable of this process again. So this
+/// executable must call [`main`] first. Other commands have no such requirement.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let parsed = args::command().try_get_matches_from(arguments);
     let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {

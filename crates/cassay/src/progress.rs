@@ -59,7 +59,7 @@ pub struct Show {
     shared: Arc<Shared>,
     manner: Manner,
     painter: Option<JoinHandle<()>>,
-    /// Thread that prints lines after a silence, unless a full screen is shown.
+    /// Thread that prints a line after a time without output, unless a full screen is shown.
     heartbeat: Option<JoinHandle<()>>,
     /// Folder of the run.
     path: Option<PathBuf>,
@@ -119,8 +119,8 @@ impl Show {
                     path.display()
                 ));
                 self.path = Some(path);
-                // The display takes the screen only now, because an error before the run begins is
-                // printed as lines.
+                // The display takes the screen only now. An error before the run begins is printed
+                // as lines.
                 if self.manner == Manner::Screen {
                     self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
                 }

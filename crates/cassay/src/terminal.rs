@@ -39,8 +39,8 @@ static UNWRITTEN: OnceLock<String> = OnceLock::new();
 /// stdout before `main`, and writes to it are lost without an error.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// True while the command is a step of a larger command. Only the data of the larger command goes
-/// to stdout.
+/// True while the command is a step of a larger command. Then only the data of the larger command
+/// goes to stdout.
 static IS_STEP: AtomicBool = AtomicBool::new(false);
 
 /// Runs before the runtime opens `/dev/null`, and stores whether stdout was closed.

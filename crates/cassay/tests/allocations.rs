@@ -19,7 +19,7 @@ use target_spec::NullSpec;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// True after the start line, from which on allocations count.
+/// True after the start line. From then on, allocations count.
 static COUNTS: AtomicBool = AtomicBool::new(false);
 
 /// Code location of the first allocation, and the name of its thread.

@@ -19,7 +19,7 @@ pub struct Buckets {
     borders: Vec<f64>,
 }
 
-/// Positions and values of a line, ready to be drawn. A value of `None` leaves a gap.
+/// Positions and values of a line, ready to be drawn. A value of `None` leaves a gap in the line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThinnedSeries {
     /// Positions on the horizontal axis.
@@ -78,7 +78,7 @@ impl Buckets {
         from + (to - from) * if second { 0.75 } else { 0.25 }
     }
 
-    /// Thins one series. A short series does not change.
+    /// Thins one series. A short series remains unchanged.
     pub fn thin(&self, values: &[(f64, f64)]) -> ThinnedSeries {
         if values.len() <= 2 * self.count() {
             return whole(values);
@@ -179,8 +179,8 @@ impl Extremes {
 }
 
 impl ThinnedSeries {
-    /// Fills single empty buckets, which fall between two readings by chance, with the previous
-    /// value.
+    /// Fills each single empty bucket with the previous value. Such a bucket falls between two
+    /// readings by chance.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {
             if self.y[at].is_none() && self.y[at + 2].is_some() {
@@ -191,7 +191,7 @@ impl ThinnedSeries {
     }
 }
 
-/// Returns every value, with a gap where readings are missing.
+/// Returns every value of a series, with a gap where readings are missing.
 fn whole(values: &[(f64, f64)]) -> ThinnedSeries {
     let mut steps: Vec<f64> = values.windows(2).map(|w| w[1].0 - w[0].0).collect();
     steps.sort_by(f64::total_cmp);

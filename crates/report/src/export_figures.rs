@@ -21,8 +21,8 @@ pub struct FigureFile {
     pub svg: String,
 }
 
-/// Returns all figures of a run: that of the first screen, throughput and p99 by load, the latency
-/// distribution of each variant, and the series of each trial over time.
+/// Returns all figures of a run: the figure of the first screen, throughput and p99 by load, the
+/// latency distribution of each variant, and the series of each trial over time.
 pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     let points = points(view);
     let mut all: Vec<(String, LeadFigure)> = Vec::new();
@@ -52,8 +52,7 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.into_iter().map(file).collect()
 }
 
-/// Returns true if any line of the figure has at least two points, because a single second is not a
-/// series.
+/// Returns true if any line of the figure has at least two points. A single second is not a series.
 fn is_course(figure: &LeadFigure) -> bool {
     let has_line = |plot: &Plot| match plot {
         Plot::Curve(plot) => plot

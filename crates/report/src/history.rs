@@ -71,7 +71,7 @@ pub(crate) struct UsedRun {
     points: Vec<PointRecord>,
 }
 
-/// One metric of one variant at one point, run after run.
+/// Values of one metric, of one variant at one point, in the order of the runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) variant: VariantName,
@@ -125,9 +125,9 @@ impl HistoryMetric {
         }
     }
 
-    /// Returns the value of a point. `None` if the value does not describe the target. Throughput
-    /// at a rate equals the offered rate, the latency of a saturated rate grows with the window,
-    /// and a lower bound is not an exact number.
+    /// Returns the value of a point. `None` if the value does not describe the target. For example,
+    /// throughput at a rate equals the offered rate, the latency of a saturated rate grows with the
+    /// window, and a lower bound is not an exact number.
     fn value(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
         let is_rate = point.point.is_some_and(procedure::Point::is_rate);

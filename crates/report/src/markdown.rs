@@ -165,8 +165,8 @@ fn text(raw: &str) -> String {
     out
 }
 
-/// Escapes a sentence. Messages quote keys and commands in backticks, and such text is marked as
-/// code.
+/// Escapes a sentence. Messages quote keys and commands in backticks, and this function marks such
+/// text as code.
 fn prose(raw: &str) -> String {
     let parts: Vec<&str> = raw.split('`').collect();
     let mut out = String::with_capacity(raw.len());

@@ -78,14 +78,14 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
     points
 }
 
-/// Returns true if the findings of the run say that the point of a trial is saturated.
+/// Returns true if the findings of the run mark the point of a trial as saturated.
 fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
     let here = |p: &&PointRecord| p.variant == trial.variant && p.point == trial.point;
     view.findings.usable_points().find(here).is_some_and(|p| p.saturated)
 }
 
-/// Compares two points along the axes. Axes are ordered by name, and the values of an axis by
-/// number.
+/// Compares two points by their positions on the axes. Axes are ordered by name, and values on an
+/// axis by number.
 pub fn compare_places(
     a: Option<procedure::Point>,
     b: Option<procedure::Point>,
@@ -140,8 +140,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns the labels of the interval. The interval of a single window may come from a short
-    /// window, or depend on few incidents.
+    /// Returns labels that warn about the interval. The interval of a single window may come from a
+    /// short window, or depend on few incidents.
     pub fn interval_labels(&self) -> Vec<&'static str> {
         let is_of_few = matches!(self.used.as_slice(), [one] if one.all.few_incidents);
         let labels = [
@@ -152,7 +152,8 @@ impl<'a> Point<'a> {
         said.map(|(_, label)| *label).collect()
     }
 
-    /// Returns the latency of one kind (or [`ALL`]), which counts from the intended start.
+    /// Returns the latency of one kind of operation (or [`ALL`]). Latency counts from the intended
+    /// start.
     pub fn latency<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
         match self.used.as_slice() {
             [one] => series_of(one, kind).map(|s| &s.latency_ms),
@@ -160,7 +161,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns the service time of one kind (or [`ALL`]), which counts from the send.
+    /// Returns the service time of one kind of operation (or [`ALL`]). Service time counts from the
+    /// send.
     pub fn service<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
         match self.used.as_slice() {
             [one] => series_of(one, kind).map(|s| &s.service_ms),
@@ -168,7 +170,7 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns the merged distributions of one kind (or [`ALL`]).
+    /// Returns the merged distributions of one kind of operation (or [`ALL`]).
     pub fn curves<'b>(&self, view: &'b RunView, kind: &str) -> Option<&'b PointView> {
         view.points
             .iter()
@@ -314,8 +316,8 @@ pub fn best<'p, 'a>(
     of_sweep().or_else(|| most(false)).or_else(|| most(true))
 }
 
-/// Returns the value of a point, by a metric whose comparison at this point has an interval. See
-/// [`store::record::compared_value`].
+/// Returns the value of a metric at a point, if the comparison of this metric at the point has an
+/// interval. See [`store::record::compared_value`].
 pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option<f64> {
     let found = &view.findings;
     let place = (point.variant, point.at);

@@ -16,7 +16,7 @@ pub fn rate(value: f64) -> String {
     significant(value, 4)
 }
 
-/// Formats milliseconds with three digits, which is the precision of a histogram.
+/// Formats milliseconds with three digits. A histogram has this precision.
 pub fn ms(value: f64) -> String {
     significant(value, 3)
 }
@@ -51,8 +51,8 @@ pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
     }
 }
 
-/// Formats a ratio. Ratios near 1 have three decimals, because the third can distinguish two
-/// intervals.
+/// Formats a ratio. Ratios near 1 have three decimals, because two intervals may differ only in the
+/// third decimal.
 pub fn ratio(value: f64) -> String {
     if (0.1..10.0).contains(&value) {
         format!("{value:.3}")
@@ -61,8 +61,8 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// Formats a range from the minimum to the maximum, with three digits. If both are the same,
-/// returns one number.
+/// Formats a range from the minimum to the maximum, with three digits. If both are equal, returns
+/// one number.
 pub fn range([least, most]: [f64; 2]) -> String {
     if least < most {
         format!("{} to {}", short(least, 3), short(most, 3))

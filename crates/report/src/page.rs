@@ -47,7 +47,7 @@ pub struct Fold {
     pub title: String,
     /// True if the fold is initially open.
     pub is_open: bool,
-    /// Sections of the fold, in reading order. Not empty.
+    /// Sections of the fold, in reading order. The list is never empty.
     pub sections: Vec<Section>,
 }
 
@@ -77,7 +77,7 @@ measure::word_enum! {
         Valid = "valid",
         /// Some rule warned.
         Suspect = "suspect",
-        /// A rule failed. The result is kept, but never used in a comparison.
+        /// A rule failed. The result is kept, but is never used in a comparison.
         Invalid = "invalid",
         /// The result has not been judged.
         Unknown = "not judged",
@@ -152,7 +152,7 @@ pub enum Block {
     Picture(Picture),
     /// Several charts, from which the reader chooses one chart by its label.
     Choice(String, Vec<(String, Chart)>),
-    /// Sentences under a heading, with one item for each sentence.
+    /// Sentences under a heading. Each sentence is an item of the list.
     List(String, Vec<String>),
     /// Facts, as pairs of name and value.
     Facts(Vec<(String, String)>),
@@ -458,7 +458,8 @@ pub enum Shape {
 pub enum Color {
     /// Colour of one of several unordered items, such as a variant or a kind of operation.
     Category(usize),
-    /// Colour of a step of an ordered series. Contains the index and the number of steps.
+    /// Colour of a step of an ordered series. The fields are the index of the step and the number
+    /// of steps.
     Ramp(usize, usize),
     /// The colour of errors.
     Error,

@@ -22,11 +22,11 @@ use std::collections::hash_map::Entry;
 const RAMP_STEPS: usize = 8;
 /// Number of colours for unordered series in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
-/// Number of digits of the values in a figure. A screen cannot show more, and with fewer digits the
-/// page is smaller.
+/// Number of significant digits of the values in a figure. A screen cannot show more digits, and
+/// the page is smaller with fewer digits.
 const DIGITS: i32 = 4;
-/// Number of digits of positions on the horizontal axis, so that the seconds of a day are exact to
-/// the second.
+/// Number of significant digits of positions on the horizontal axis. It is high enough for the
+/// seconds of a day.
 const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
@@ -188,7 +188,8 @@ fn panel_title(panel: &Panel, top: f64) -> Value {
     })
 }
 
-/// Writes equal positions only once, because positions are half of a figure with many series.
+/// Writes equal positions only once, because positions take half of the space of a figure with many
+/// series.
 fn share_places(traces: &mut [Value]) {
     let mut known: HashMap<String, usize> = HashMap::new();
     for (index, trace) in traces.iter_mut().enumerate() {
@@ -239,7 +240,8 @@ fn rounded(values: &[f64]) -> Vec<f64> {
 fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
     let places = match &series.x {
         XValues::Names(names) => json!(escaped(names)),
-        // Without any position, a trace would be missing in the legend.
+        // plotly does not show a trace without positions in the legend, so such a trace gets one
+        // position.
         XValues::Numbers(x) if x.is_empty() && !is_bar(series) && scale != Scale::Percentile => {
             json!([null])
         }

@@ -30,8 +30,8 @@ pub fn wildcard<'a>(name: &'a str, pattern: &str) -> &'a str {
     found.unwrap_or(name)
 }
 
-/// Returns the series of a trial that match a pattern. The first pattern that matches any series is
-/// used.
+/// Returns the series of a trial that match a pattern. Uses the first pattern that matches any
+/// series.
 pub fn first_of<'a>(trial: &'a TrialView, patterns: &[&str]) -> Vec<&'a ProbeSeries> {
     let of = |pattern: &&str| -> Vec<&ProbeSeries> {
         let named = trial.probes.iter().filter(|s| is_like(&s.name, pattern));
@@ -181,7 +181,8 @@ struct Sum {
     mean: f64,
     lows: f64,
     highs: f64,
-    /// Widest range of a single series in this bin, and true if the value of that series rose.
+    /// Widest range of a single series in this bin. `rises` is true if the value of that series
+    /// rose.
     range: f64,
     rises: bool,
 }
@@ -220,7 +221,7 @@ fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
 /// at least a tenth of a second apart.
 pub const LOOK_S: f64 = 0.05;
 
-/// Returns a factor and a unit that make the values readable. An unknown unit does not change.
+/// Returns a factor and a unit that make the values readable. An unknown unit remains unchanged.
 pub fn scaled(unit: &str) -> (f64, &str) {
     const KIB: f64 = 1024.0;
     match unit {
@@ -300,7 +301,7 @@ mod tests {
             in_window: Some((20, 60.0)),
             ..ProbeSeries::default()
         };
-        // One series rose to 100 for a moment, while the other was between 1 and 3.
+        // One series rises to 100 for a moment, while the other series is between 1 and 3.
         let a = of(&[(2.0, 0.0), (6.0, 100.0)], &[10.0]);
         let b = of(&[(2.0, 3.0), (6.0, 1.0)], &[2.0]);
         assert_eq!(added(&[&a, &b]), [(2.0, 3.0), (6.0, 101.0)]);

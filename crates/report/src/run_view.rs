@@ -36,7 +36,7 @@ pub struct RunView {
     pub nodes: Vec<NodeView>,
     /// Facts about the machine, versions and more, as pairs of name and value.
     pub facts: Vec<(String, String)>,
-    /// Files of the run, beginning with the most useful ones.
+    /// Files of the run. The most useful files come first.
     pub files: Vec<FileView>,
     /// Remarks on the files, such as omitted lines, and files that could not be verified.
     pub notes: Vec<String>,
@@ -80,7 +80,8 @@ pub struct ProbeSeries {
     pub in_window: Option<(u64, f64)>,
 }
 
-/// Latencies of one kind at one point of one variant, merged over the blocks that count.
+/// Latencies of one kind of operation at one point of one variant, merged over the blocks that
+/// count.
 #[derive(Clone, Debug, Default)]
 pub struct PointView {
     /// Name of the variant.

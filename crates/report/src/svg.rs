@@ -61,7 +61,7 @@ pub fn figure(out: &mut String, lead: &LeadFigure) {
     out.push_str("</figcaption></figure>\n");
 }
 
-/// Height of the heading, which is above the plots in a file.
+/// Height of the heading above the plots, in a file.
 const TITLE_PX: f64 = 30.0;
 /// Margin around the drawing in a file.
 const MARGIN_PX: f64 = 16.0;

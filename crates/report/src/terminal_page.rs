@@ -172,7 +172,8 @@ fn card(out: &mut String, card: &Card) {
     }
 }
 
-/// Writes the marks. Rules that passed are only named, because readers look for the others.
+/// Writes the marks. For rules that passed, writes only the names, because readers look for the
+/// other rules.
 fn marks(out: &mut String, marks: &[Mark]) {
     let with =
         |result: RuleOutcome| marks.iter().filter(move |m| m.result == result).collect::<Vec<_>>();
@@ -239,7 +240,7 @@ fn table(out: &mut String, table: &Table) {
     }
 }
 
-/// Returns the columns that fit. If not all fit, optional columns are dropped, beginning with the
+/// Returns the columns that fit. If not all columns fit, drops optional columns, beginning with the
 /// last one.
 fn shown_columns(table: &Table) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();

@@ -1,4 +1,5 @@
-//! Machines as arguments: remote machines over ssh, this machine, and the hosts of a kept cluster.
+//! Arguments that name machines: remote machines over ssh, this machine, or the hosts of a kept
+//! cluster.
 
 use super::{AllowArgs, ClusterName, contact_point, secret, target_setting};
 use anyhow::{Result, ensure};

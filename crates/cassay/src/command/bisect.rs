@@ -113,7 +113,7 @@ fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::V
     })
 }
 
-/// Creates the folder of the bisection, or checks that an existing folder belongs to the same
+/// Creates the folder of the bisection. If the folder exists, checks that it belongs to the same
 /// bisection.
 fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
@@ -155,7 +155,7 @@ struct Bisection<'a> {
     has_blocks: bool,
 }
 
-/// Result of a finished search: a kind for programs, and words for people.
+/// Result of a finished search, as a kind for programs and as words for people.
 struct EndWords {
     kind: &'static str,
     words: String,
@@ -197,7 +197,8 @@ impl Bisection<'_> {
                     terminal::say("bisect: the same command continues from here");
                     return Ok(exit);
                 }
-                // If the last build cannot be compared, the search has no meaning.
+                // If the last build cannot be compared, the search ends, because its result would
+                // have no meaning.
                 Err(why) if build + 1 == self.builds.len() => return Err(why),
                 Err(why) => {
                     terminal::say(&format!("bisect: cassay skips {name}: {why:#}"));

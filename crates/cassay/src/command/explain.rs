@@ -76,7 +76,7 @@ fn names(meaning: &Meaning) -> impl Iterator<Item = &str> {
 /// Returns the meanings of a name. Compares the whole name first, then the last part of each name.
 fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     let wanted = wanted.trim().trim_matches('`');
-    // Both `exit code 3` and `exit 3` mean the exit code `3`.
+    // The code `3` may be written as `exit code 3` or as `exit 3`.
     let wanted = wanted.rsplit_once("exit ").map_or(wanted, |(_, code)| match code {
         "code" => wanted,
         code => code.trim_start_matches("code "),

@@ -54,7 +54,7 @@ fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
     kept_cluster::open(dirs, name.cluster.as_deref(), say)
 }
 
-/// Opens the cluster in which to inject faults: a kept cluster, or an attached one.
+/// Opens the cluster in which to inject faults, which is a kept or an attached cluster.
 fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     let Some(target) = &args.target else {
         args.way_in.nothing()?;
@@ -277,8 +277,8 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     finish(&[done], common)
 }
 
-/// Returns the target that the arguments name. The arguments number nodes and hosts from 1, but an
-/// index starts at 0.
+/// Returns the target that the arguments name. The arguments number nodes and hosts from 1, but
+/// indexes start at 0.
 fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     let (nodes, hosts) = (cluster.nodes().len(), hosts_count(cluster)?);
     let index = |number: usize, count: usize, what: &str| match number {
@@ -392,8 +392,8 @@ fn one(
             // passes, or the user presses Ctrl-C.
             (HoldTime::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
             (HoldTime::AfterSeen(length), what) if what == shown => length,
-            // Without this limit, the command would wait forever for a fault that is never
-            // observed.
+            // Without this limit, the command would wait forever for a fault that no probe
+            // observes.
             (HoldTime::AfterSeen(_), FaultStep::Injecting) => tried_within(kind),
             _ => return,
         };

@@ -58,8 +58,8 @@ fn is_one_kept() -> Result<bool> {
     Ok(all.iter().any(|one| one.keep))
 }
 
-/// Connects to the agents of all machines by ssh. If one machine fails, returns the reason and no
-/// connection.
+/// Connects to the agents of all machines by ssh. If the connection to one machine fails, returns
+/// only the reason.
 fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     let wanted = names.iter().map(|name| args.destination(name)).collect::<Result<Vec<_>>>()?;
     Ok(host::Agent::to_all(&wanted)?)
@@ -80,7 +80,7 @@ fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
 }
 
 /// Reads and resolves the study of the arguments, and notes the missing capabilities of this
-/// machine. `Err(Ok(exit))` means that the mistakes of the study have already been shown.
+/// machine. `Err(Ok(exit))` means that this function has already printed the mistakes of the study.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     let overrides = Overrides {
         target: args.target.clone(),
@@ -137,7 +137,7 @@ fn hint(path: &Path) -> Option<String> {
 }
 
 /// Prints how the study was adapted, and which measurements the run will lack. The plan and the
-/// report contain this information too.
+/// report contain the same information.
 fn say_notes(study: &Study) {
     for note in &study.notes {
         terminal::say(&format!("note: {note}"));

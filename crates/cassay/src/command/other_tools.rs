@@ -140,7 +140,7 @@ fn print_samples(import: &Import, count: u64, common: &Common) {
     }
 }
 
-/// Merges the options of cassay before the tool's words with the options among the words.
+/// Merges cassay's options before the tool's words with cassay's options among the words.
 fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     ImportOptions {
         target: before.target.clone().or(among.target),
@@ -379,8 +379,8 @@ fn yaml_text(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// If each worker opened the full number of connections, the total would be several times the
-    /// requested number.
+    /// cassay divides the connections among the workers. If each worker opened the full number of
+    /// connections, the total would be several times the requested number.
     #[test]
     fn connections_of_the_tool_are_divided_among_workers() {
         let secret = Secret {

@@ -88,7 +88,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
         terminal::say(&format!("note: {warning}"));
     }
     super::run::say_neighbours();
-    // This is only a note, because the plan may be for another machine.
+    // A missing capability is only a note here, because the plan may be for another machine.
     if let Err(why) = missing_capabilities::check(study, &plan, &super::dirs()?) {
         terminal::say(&format!(
             "note: `cassay run` will refuse this study on this machine: {why}"

@@ -168,7 +168,7 @@ fn with_options(
         version: VERSION,
         shared_machine: shared_machine(),
     };
-    // The output of the imported tool leaves no room for a progress display.
+    // With an imported tool, the output of the tool leaves room only for plain lines.
     let mode = if end.voice == Voice::Tool {
         ViewMode::Plain
     } else {
@@ -213,8 +213,8 @@ pub fn say_neighbours() {
     }
 }
 
-/// Returns true if the user declared the machine shared, by `CASSAY_SHARED_MACHINE=1`. This is for
-/// CI runners whose numbers are not used.
+/// Returns true if the user declared the machine shared, by `CASSAY_SHARED_MACHINE=1`. CI runners
+/// set this variable if nobody uses their numbers.
 fn shared_machine() -> bool {
     std::env::var_os("CASSAY_SHARED_MACHINE").is_some_and(|value| !value.is_empty() && value != "0")
 }
@@ -234,8 +234,7 @@ impl End<'_> {
         };
         let mut report = write_report(path, &self.shown.summaries)?;
         if let Voice::Demo { .. } = self.voice {
-            // For a demo, the last lines already name the next command: the one that repeats the
-            // demo.
+            // For a demo, the last lines already name the next command, which repeats the demo.
             report.headline.next = None;
         }
         if self.common.json {
@@ -370,8 +369,8 @@ pub fn write_summaries(
     Ok(())
 }
 
-/// Returns the verdict, the answer and the main reasons against the answer, as at the top of the
-/// report.
+/// Returns the verdict, the answer and the main reasons against the answer, as in the first lines
+/// of the report.
 fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
     let mut lines = vec![

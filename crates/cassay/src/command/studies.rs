@@ -228,7 +228,7 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
     }
 }
 
-/// Returns a hint for a study that does not exist as a file but is shipped under that name.
+/// Returns a hint for a study that does not exist as a file, but is shipped under that name.
 pub fn hint(path: &Path) -> Option<String> {
     let name = path.file_stem()?.to_str()?;
     let found = shipped()

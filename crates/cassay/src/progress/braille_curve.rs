@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 
 /// Number of columns of the axis labels, including the space after them.
 const AXIS: usize = 8;
-/// Dots of a braille character, from the bottom to the top: left column, right column.
+/// Dots of a braille character. The first list is the left column and the second list the right
+/// column, each from the bottom to the top.
 const DOTS: [[u32; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
 /// The braille character without dots.
 const EMPTY: u32 = 0x2800;
@@ -17,7 +18,7 @@ const EMPTY: u32 = 0x2800;
 pub struct Curve {
     /// Title, with the unit.
     pub title: &'static str,
-    /// Returns the value of the quantity in a second.
+    /// Function that returns the value of the quantity in a second.
     pub value: fn(&Second) -> f64,
     /// Formats a value of the quantity.
     pub written: fn(f64) -> String,

@@ -24,7 +24,7 @@ const LEAST: Size = Size {
 const WIDE: usize = 140;
 /// Minimum width for a phase's progress bar, and for the expected end time of the run.
 const ROOMY: usize = 80;
-/// Minimum height for empty lines between the sections, and for the CPUs.
+/// Minimum height for empty lines between the sections, and for the lines about CPUs.
 const AIRY: usize = 20;
 /// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;

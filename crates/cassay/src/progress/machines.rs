@@ -9,7 +9,7 @@ use fleet::ClientNow;
 use measure::number::{count, significant, whole};
 use std::cmp::Reverse;
 
-/// Number of columns of the label before a section.
+/// Number of columns of the label to the left of a section.
 const NAMED: usize = 8;
 /// Number of columns of a client's figures, or of a host's figures with a few of its nodes.
 const CLIENT_FIGURES: usize = 44;
@@ -96,8 +96,8 @@ impl<T> Section<'_, T> {
     }
 }
 
-/// Returns a measure of the problems of a client: lost, silent, late, slow. A higher value means
-/// more problems.
+/// Returns a measure of the problems of a client. From the most to the least serious, the problems
+/// are lost, silent, late and slow. A higher value means more problems.
 fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     let second = client.second.unwrap_or_default();
     let p99_us = (second.p99_ms * 1e3) as u64;
@@ -110,8 +110,8 @@ fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     )
 }
 
-/// Returns a measure of the problems of a host: nodes that are down, a busy disk, busy CPUs. A
-/// higher value means more problems.
+/// Returns a measure of the problems of a host. From the most to the least serious, the problems
+/// are nodes that are down, a busy disk and busy CPUs. A higher value means more problems.
 fn badness_of_host(host: &HostNow, has_away: bool) -> (bool, u64, u64) {
     let cpu = match host.cpu {
         Some(HostCpu::OfMachine(percent)) => percent,

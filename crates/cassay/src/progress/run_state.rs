@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::record::{TrialFinding, Verdict};
 
-/// Number of seconds that the curve keeps. No screen shows more.
+/// Number of seconds that the curve keeps. A screen cannot show more seconds.
 const COURSE_MAX: usize = 1200;
 /// Number of messages that the display keeps.
 const MESSAGES_MAX: usize = 50;

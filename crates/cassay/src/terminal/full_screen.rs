@@ -123,7 +123,7 @@ impl Screen {
             tv_sec: wait.as_secs() as i64,
             tv_nsec: i64::from(wait.subsec_nanos()),
         };
-        // A signal ends the wait early, which does no harm.
+        // A signal ends the wait early. This does no harm.
         let ready = poll(asked, Some(&wait)).unwrap_or(0);
         let mut pressed = [0; 32];
         let count = if ready > 0 {

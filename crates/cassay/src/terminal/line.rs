@@ -141,7 +141,8 @@ pub fn shortened_name(name: &str, columns: usize) -> String {
     begin + &end.into_iter().rev().collect::<String>()
 }
 
-/// Returns the beginning of a text with a cut mark. Both together have at most `columns` columns.
+/// Returns the beginning of a text, followed by a cut mark. The result has at most `columns`
+/// columns.
 fn cut_at(text: &str, columns: usize) -> String {
     let mut left = columns.saturating_sub(1);
     let fits = |c: &char| {

@@ -83,7 +83,7 @@ pub(super) fn begin_full() {
     *stage() = Stage::Full(Vec::new());
 }
 
-/// Writes the messages that were kept while the screen was taken.
+/// Writes the messages that were kept while the full screen was shown.
 pub(super) fn end_full() {
     let mut stage = stage();
     let ended = std::mem::replace(&mut *stage, Stage::Lines);

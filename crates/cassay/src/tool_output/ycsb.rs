@@ -11,7 +11,8 @@ use std::io::Write;
 use std::path::Path;
 use store::hlog::HlogWriter;
 
-/// Prefix of the parts of a read-modify-write. YCSB counts these parts as reads and updates.
+/// Prefix of the kinds of operations that are part of a read-modify-write. YCSB counts these parts
+/// as reads and updates.
 const PART: &str = "rmw-";
 /// Name of the series of whole read-modify-writes.
 const WHOLE: &str = "READ-MODIFY-WRITE";
@@ -27,13 +28,12 @@ struct Sum {
     /// Number of reads that found no row. The server answered these reads, but YCSB counts them as
     /// failures.
     missing: u64,
-    /// Latency of the errors from the intended time. The time from the send is not measured for
-    /// errors.
+    /// Latency of failed operations, measured from the intended time. For failed operations, the
+    /// time from the send is not measured.
     failed: Histogram,
     service: Histogram,
     latency: Histogram,
-    /// For `timeseries`: the sum of the latencies in µs and the number of operations, by time in
-    /// ms.
+    /// For `timeseries`: the sum of latencies in µs and the number of operations, by time in ms.
     units: BTreeMap<u64, (f64, u64)>,
     /// For `raw`: time in Unix ms, latency in µs, and number of operations.
     points: Vec<(u64, u64, u64)>,
@@ -301,7 +301,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     all
 }
 
-/// Times of operations, measured from the send and from the due time.
+/// Times of operations. They are measured both from the send and from the due time.
 struct OperationTimes<'a> {
     service: &'a Histogram,
     latency: &'a Histogram,

@@ -1,4 +1,4 @@
-//! Tests a bisection over null targets that are slower from a certain build on.
+//! Tests a bisection over null targets. From a certain build on, the null targets are slower.
 
 use crate::program::Lab;
 

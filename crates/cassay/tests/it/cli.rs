@@ -51,7 +51,7 @@ fn help_and_version_are_data_and_end_with_0() {
         assert!(help.stdout.contains(part), "{part}: {help}");
     }
     let version = lab.cassay(&["--version"]).ended_with(0);
-    // The version contains the commit, unless the sources are not in a repository.
+    // The version contains the commit if the sources are in a repository.
     let number = concat!("cassay ", env!("CARGO_PKG_VERSION"), " (commit ");
     let rest = version.stdout.trim_end().strip_prefix(number).unwrap_or_default();
     let (commit, target) = rest.split_once(", ").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Tests faults on real processes: the agent of a host breaks a null target, and others observe the
+//! Tests faults on real processes: the agent of a host breaks a null target, and probes observe the
 //! fault.
 
 use crate::program::wait_until;

@@ -77,7 +77,7 @@ fn is_as_it_says(example: &Example) {
     };
     arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     let said = lab.cassay(&arguments);
-    // On a busy machine, a latency limit may be missed, which is not the page's fault.
+    // On a busy machine, a run may miss a latency limit. This is not a mistake of the page.
     let said = if said.code == Some(4) {
         said
     } else {

@@ -1,6 +1,6 @@
 //! Tests a real Kubernetes cluster, which `cargo xtask kubernetes` creates. Clients in pods do the
-//! same as one client. Events of a pod are reported. Missing rights are reported before anything is
-//! created. After any kill, nothing remains.
+//! same as one client. cassay reports events of a pod. It reports missing rights before it creates
+//! anything. After any kill, no object of cassay remains.
 
 mod attached;
 mod clients;
@@ -54,7 +54,7 @@ fn kubectl(words: &[&str]) -> String {
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
 }
 
-/// Returns the name of the image of the pods.
+/// Returns the name of the container image for the pods.
 fn image() -> String {
     std::env::var("CASSAY_TEST_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
@@ -68,8 +68,8 @@ struct Field {
 impl Field {
     fn new() -> Field {
         let lab = Lab::new();
-        // The connection only determines this machine's address for outgoing connections. Nothing
-        // is sent.
+        // The connection sends nothing. It only determines this machine's address for outgoing
+        // connections.
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
         socket.connect("192.0.2.1:9").expect("a way out");
         let address = socket.local_addr().expect("an address").ip().to_string();
@@ -181,7 +181,7 @@ fn running() -> Vec<String> {
     said.lines().map(str::to_owned).collect()
 }
 
-/// Returns the name of an image of pods with Java.
+/// Returns the name of a container image with Java, for pods.
 fn java_image() -> String {
     std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }

@@ -125,8 +125,8 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
             "fail",
         ),
     ] {
-        // Nothing is loaded, because cassay refuses a load with errors. Another test covers that
-        // case.
+        // The study loads no rows, because cassay refuses a load with errors. Another test covers
+        // that case.
         let errors = format!("target.null.errors={errors}");
         let trial = trial(&[&errors, "data={present: 1k}"], code);
         if code != 0 || trial["verdict"] != "invalid" {
@@ -136,8 +136,8 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
         let counts = trial["errors"].as_object().unwrap();
         let failed: u64 = counts.values().filter_map(Value::as_u64).sum();
         let total = trial["ops_total"].as_u64().unwrap();
-        // Of the 16 operations that are in flight at the end of the window, failures are counted,
-        // but successes are not.
+        // Up to 16 operations are in flight at the end of the window. cassay counts them if they
+        // fail, but not if they succeed.
         let ops = trial["all"]["ops"].as_u64().unwrap();
         assert!((total..=total + 16).contains(&(ops + failed)), "{trial:#}");
         assert_eq!(trial["all"]["error_ms"]["count"].as_u64(), Some(failed));
@@ -170,7 +170,7 @@ client: {timeout: 20ms}
     assert_eq!(findings["trials"].as_array().map(Vec::len), Some(1));
     assert!(findings["trials"][0]["errors"]["client_timeout"].as_u64() > Some(0));
     let report = lab.run().report().expect("an invalid run is kept");
-    // The output used to suggest that two trials were still to come.
+    // In an earlier version, the output suggested that two trials were still to come.
     let ended =
         "Of 3 planned trials, 2 left out: the ladder ended at 1 thread: a request times out";
     let page = std::fs::read_to_string(report).unwrap();
@@ -311,7 +311,7 @@ fn two_runs_of_one_seed_have_the_same_trials_and_compare() {
     assert_eq!(stamps, [first, second], "oldest first");
 }
 
-/// Runs the same study twice, and then on a slower server. Only the last run misses the
+/// Runs the same study twice, and then once on a slower server. Only the last run misses the
 /// requirement.
 #[test]
 fn a_slower_contender_misses_the_requirement() {

@@ -49,7 +49,7 @@ fn targets(text: &str) -> Vec<&str> {
 fn a_pipeline_fails_with_a_figure_if_a_study_became_slower() {
     let lab = Lab::with(STUDY);
     let first = gate(&lab, &[]);
-    // On a busy machine, a run is invalid, which a pipeline must not treat as a regression.
+    // On a busy machine, a run may be invalid. A pipeline must not treat this as a regression.
     if first.code == Some(3) {
         return;
     }

@@ -50,8 +50,8 @@ fn a_missed_requirement_has_its_exit_code_and_is_always_shown() {
         "{answer:?}"
     );
     assert_eq!(answer[1], "1 of 2 requirements is missed.");
-    // On some machines, a run of one second is too short for a confidence interval. A requirement
-    // that remains undecided also counts as missed.
+    // On some machines, a run of one second is too short for a confidence interval. In this study,
+    // a requirement that remains undecided also counts as missed.
     let p99 = findings
         .requirements
         .iter()

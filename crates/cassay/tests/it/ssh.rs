@@ -60,7 +60,7 @@ fn the_program_is_put_there_once_and_again_when_it_is_damaged() {
     machines.wait_until_left("db1");
 }
 
-/// Creates a file of another run in a cache, with an age.
+/// Creates a file in a cache, as if another run had created it `age_s` seconds ago.
 fn leave(machines: &Machines, file: &str, age_s: u64) {
     let file = format!(".cache/cassay/agents/{file}");
     machines.write("db1", &file, b"x");
@@ -291,8 +291,8 @@ fn output_of_start_files_and_banners_is_skipped_up_to_a_limit() {
         machines.show(&["--target", "ssh:db1"])
     };
     says("head -c 60000 /dev/zero | tr '\\0' x; echo").ended_with(0);
-    // The capacity of a pipe is 64 KiB, so a reader that does not read stderr meanwhile would wait
-    // forever.
+    // The capacity of a pipe is 64 KiB. A reader that does not read stderr at the same time would
+    // wait forever.
     says("head -c 1000000 /dev/zero | tr '\\0' x >&2").ended_with(0);
     let said = says("head -c 100000 /dev/zero | tr '\\0' x").ended_with(1);
     said.says(&["startup files", "more than 64 KiB", "[ -t 1 ]"]);

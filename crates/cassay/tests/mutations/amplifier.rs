@@ -74,7 +74,7 @@ fn line(dice: &mut Mutator, text: &str) -> Part {
     part(dice, text, |c| c == '\n', "\n")
 }
 
-/// Makes the part of a text an item of a list on one line.
+/// Returns the part of a text that is an item of a list on one line.
 fn item(dice: &mut Mutator, text: &str) -> Part {
     part(
         dice,

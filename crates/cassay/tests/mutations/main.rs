@@ -50,7 +50,7 @@ const AMPLIFIED_CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 
 /// Number of inputs with the largest size of each kind of file.
 const LARGEST_COUNT: u64 = 6;
 
-/// Lock that lets one test run at a time, because all memory of the process is counted.
+/// Lock that allows only one test at a time, because all memory of the process is counted.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Time after which an input counts as hanging. The slowest inputs take a second on a busy machine.
@@ -103,7 +103,7 @@ fn wrong(kind: &InputKind, input: &[u8], memory_bytes_max: usize) -> Option<Stri
     (most > memory_bytes_max).then(|| format!("{} MiB of memory", most >> 20))
 }
 
-/// Ends the process if an input hangs, and names the input.
+/// Ends the process if the reading of an input hangs, and names the input.
 fn watch(inputs: mpsc::Receiver<(String, u64)>, now: &Mutex<Vec<u8>>) {
     let mut at = None;
     loop {
@@ -247,7 +247,7 @@ fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
         let files::Tried::As(names) = files::tried(file) else {
             continue;
         };
-        // The amplified text fills the file. Only 64 KiB remain, which the other parts of the file
+        // The amplified text fills the file except for 64 KiB, which the other parts of the file
         // may need.
         let bytes = usize::try_from(file.bytes_max()).expect("it is held") - (64 << 10);
         for kind in all.iter().filter(|kind| names.contains(&kind.name)) {

@@ -129,7 +129,7 @@ impl Mutator {
         out.splice(at..at, word.bytes());
     }
 
-    /// Replaces a run of digits with a word, because limits apply to numbers.
+    /// Replaces a run of digits with one of the special words, because limits apply to numbers.
     fn replace_number(&mut self, out: &mut Vec<u8>) {
         let from = self.below(out.len());
         let is_digit = |at: &usize| out[*at].is_ascii_digit();

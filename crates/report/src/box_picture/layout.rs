@@ -5,7 +5,7 @@ use crate::page::{BoxGroup, Leaf};
 
 /// Height of a part of a tile, including the gap below it.
 pub const PART_PX: f64 = 20.0;
-/// Width of a tile, in which three digits fit.
+/// Width of a tile. Three digits fit into a tile.
 const TILE_PX: f64 = 28.0;
 /// Space for the label of a tile.
 const TILE_LABEL_PX: f64 = 13.0;
@@ -130,7 +130,8 @@ fn written_px(lines: &[String]) -> f64 {
 }
 
 fn flow_tiles(tiles: &[Leaf], limit: f64) -> (Vec<PlacedLeaf<'_>>, f64, f64) {
-    // The parts of all tiles are on the same lines, even if only some tiles have a label.
+    // The parts of all tiles are on the same lines. So if one tile has a label, all tiles leave
+    // space for a label.
     let label_px = if tiles.iter().all(|tile| tile.label.is_empty()) {
         0.0
     } else {
@@ -176,7 +177,7 @@ struct ItemPlace {
 }
 
 impl Rows {
-    /// Returns as few rows as possible within the width `limit`, with rows of similar width.
+    /// Returns as few rows as fit into the width `limit`. The rows have similar widths.
     fn even(sizes: &[[f64; 2]], limit: f64, gap: f64) -> Rows {
         /// Number of bisections from a width of a thousand pixels to one pixel.
         const HALVINGS: usize = 10;

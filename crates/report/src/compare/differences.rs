@@ -13,7 +13,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the points that are in only one of two runs.
+/// Returns the points that only one of two runs has.
 pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, '_>]) -> Section {
     let mut blocks = Vec::new();
     for pair in pairs {

@@ -13,7 +13,7 @@ use crate::sections::results::metric_name;
 use analysis::procedure;
 use store::record::{ComparisonRecord, Finding};
 
-/// Minimum number of loads from which a curve is drawn.
+/// Minimum number of loads for which a curve is drawn.
 const PLACES_MIN: usize = 3;
 /// Maximum number of ratios on the first screen.
 const RATIOS_MAX: usize = 12;

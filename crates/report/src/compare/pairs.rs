@@ -95,8 +95,8 @@ fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenCompa
         }
         for (metric, how, value) in METRICS {
             let is_saturated = a.saturated || b.saturated;
-            // If both runs kept up with a rate, throughput equals the offered rate, and shows
-            // nothing about either run.
+            // If both runs kept up with a rate, throughput equals the offered rate. So throughput
+            // shows nothing about either run.
             let is_as_offered = a.at.is_some_and(procedure::Point::is_rate) && !is_saturated;
             let is_throughput = metric == "ops_per_s";
             if (is_saturated && !is_throughput) || (is_as_offered && is_throughput) {
@@ -156,8 +156,8 @@ fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
     })
 }
 
-/// Returns the metric that answers the question at a point: latency at a rate, otherwise
-/// throughput.
+/// Returns the metric that answers the question at a point. It is latency at a rate, and throughput
+/// otherwise.
 pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
     if point.at.is_some_and(procedure::Point::is_rate) {
         "latency_ms.p99"

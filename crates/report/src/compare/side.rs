@@ -1,4 +1,4 @@
-//! A run on a page that shows several runs.
+//! A run on a page that shows several runs, with the link to its report.
 
 use crate::run_view::RunView;
 

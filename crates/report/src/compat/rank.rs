@@ -7,11 +7,11 @@
 
 use measure::Histogram;
 
-/// Returns the rank of a percentile (0 to 100) among `count` values, starting at 1, as in Java's
-/// HdrHistogram 2.1.9: the nearest whole number. YCSB 0.17 uses this rank, and so does
+/// Returns the rank of a percentile (0 to 100) among `count` values, starting at 1. It is the
+/// nearest whole number, as in Java's HdrHistogram 2.1.9. YCSB 0.17 uses this rank, and so does
 /// cassandra-stress from 3.11 on.
 fn nearest(percentile: f64, count: u64) -> u64 {
-    // In Java, this is a cast to a long, which truncates.
+    // In Java, this is a cast to a long. Like the cast in Rust, it truncates.
     ((percentile.min(100.0) / 100.0 * count as f64 + 0.5) as u64).max(1)
 }
 
@@ -36,8 +36,8 @@ mod tests {
         histogram
     }
 
-    /// Expected results come from Java's HdrHistogram 2.1.9, for the whole numbers up to a count,
-    /// each recorded once.
+    /// The expected results come from Java's HdrHistogram 2.1.9. They are for the whole numbers up
+    /// to a count, each recorded once.
     #[test]
     fn percentiles_are_those_of_the_library_of_the_tools() {
         for (count, percentile, value) in [

@@ -241,7 +241,7 @@ pub fn interval(interval: &Sample, run: &Sample) -> String {
     }
     let mut text = String::new();
     if run.operations.len() > 1 {
-        // An idle kind still has a row, with zeros over the same time.
+        // An idle kind still has a row, with zeros over the same period.
         let resting = Timing {
             span_ns: total.span_ns,
             ..Timing::default()

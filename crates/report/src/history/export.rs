@@ -50,7 +50,8 @@ pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     files
 }
 
-/// Lists the runs in which every line has a value, in order of time.
+/// Returns the lines of a CSV file. They are the runs in which every line has a value, in order of
+/// time.
 fn csv(history: &History, lines: &[Line]) -> String {
     let metrics: Vec<&str> = lines.iter().map(|line| line.metric.key).collect();
     let mut out = format!("time,run,cassay,cassandra,{}\n", metrics.join(","));

@@ -100,12 +100,12 @@ impl<R: Copy> TableBuilder<R> {
 }
 
 impl Cell {
-    /// Returns a grey cell that stands for an unknown value.
+    /// Returns a grey cell for an unknown value.
     pub fn absent() -> Cell {
         Cell::new(number::ABSENT).tone(Tone::Muted)
     }
 
-    /// Returns a cell with a count that should be 0. Any other count is marked.
+    /// Returns a cell with a count that should be 0. A count above 0 is marked.
     pub fn zero_expected(count: u64, tone_if_any: Tone) -> Cell {
         Cell::new(number::count(count)).tone(if count > 0 { tone_if_any } else { Tone::Plain })
     }
@@ -129,7 +129,7 @@ impl From<String> for Cell {
     }
 }
 
-/// An unknown value is shown by a special sign.
+/// A special sign stands for an unknown value.
 impl<T: Into<Cell>> From<Option<T>> for Cell {
     fn from(known: Option<T>) -> Cell {
         known.map_or_else(|| Cell::new(number::ABSENT), Into::into)

@@ -24,9 +24,9 @@ pub struct Headline {
     pub is_missed: bool,
     /// Meaning of the verdict, in one sentence.
     pub meaning: String,
-    /// Reasons why the run is not `valid`, in a few words each. Causes come first.
+    /// Reasons why the run is not `valid`. Each has a few words. Causes come first.
     pub short_reasons: Vec<String>,
-    /// Reasons why the run is not `valid`, with all numbers, one sentence each.
+    /// Reasons why the run is not `valid`. Each is a sentence with all numbers.
     pub reasons: Vec<String>,
     /// Key numbers of the run.
     pub figures: Vec<Figure>,

@@ -39,8 +39,8 @@ pub struct CurvePlot {
 }
 
 impl CurvePlot {
-    /// Returns a plot of latency over the percentile. A horizontal value of n means that one of n
-    /// operations takes longer, so 100 is p99.
+    /// Returns a plot of latency over the percentile. A horizontal value of `n` means that one of
+    /// `n` operations takes longer, so 100 is p99.
     pub fn for_percentiles(marks: Vec<Mark>) -> CurvePlot {
         CurvePlot {
             x: PlotAxis {
@@ -77,7 +77,7 @@ pub enum AxisScale {
     /// Linear scale around the values.
     #[default]
     Linear,
-    /// Linear scale that begins at zero, regardless of the smallest value.
+    /// Linear scale that always begins at zero.
     FromZero,
     /// Logarithmic scale around the values.
     Logarithmic,

@@ -14,7 +14,7 @@ fn titled(title: &str) -> Value {
 pub fn x_axis(chart: &Chart) -> Value {
     let mut axis = titled(&chart.x.title);
     if chart.panels.len() > 1 && chart.unified_hover {
-        // If the reader points into one panel, the same time is marked in all panels.
+        // If the reader points at a time in one panel, all panels mark this time.
         axis["showspikes"] = true.into();
         axis["spikemode"] = "across".into();
         axis["spikethickness"] = 1.into();
@@ -30,8 +30,8 @@ pub fn x_axis(chart: &Chart) -> Value {
         }
         Scale::Log => axis["type"] = "log".into(),
         Scale::Percentile => {
-            // The ticks are the percentiles 90 %, 99 % and so on, up to one in ten billion, which
-            // is far beyond any run.
+            // The ticks are the percentiles 90 %, 99 % and so on. The last tick is one in ten
+            // billion, which is far beyond any run.
             let (mut values, mut texts) = (vec![1.0, 2.0, 10.0], vec!["0 %", "50 %", "90 %"]);
             let names = [
                 "99 %",
@@ -59,7 +59,7 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let mut made = titled(&axis.title);
     made["automargin"] = true.into();
     if axis.scale == Scale::Names {
-        // The order is from the top, so the first name is at 1.
+        // The axis counts from the top, so the first name is at 1.
         let count = axis.names.len();
         made["tickvals"] = json!((1..=count).collect::<Vec<usize>>());
         made["ticktext"] = json!(escaped(&axis.names));
@@ -155,7 +155,7 @@ mod tests {
         );
     }
 
-    /// In an earlier version, an axis of p99.9 from 120 to 184 ms had no ticks.
+    /// In an earlier version, an axis of p99.9 from 120 ms to 184 ms had no ticks.
     #[test]
     fn a_short_logarithmic_axis_has_ticks() {
         assert_eq!(log_ticks(120.0, 184.0), [120.0, 140.0, 160.0, 180.0, 200.0]);

@@ -40,7 +40,8 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
             path(node, &style, if style.is_bold { &bold } else { &regular })
         } else if node.is_text() && node.parent().is_some_and(|of| of.has_tag_name((SVG, "style")))
         {
-            // The rules for texts must also apply to the paths.
+            // The rules of the style sheet for texts must also apply to the paths, so the selector
+            // becomes a class.
             svg[range.clone()].replace(" text", " .text")
         } else {
             continue;

@@ -15,8 +15,8 @@ use store::{
     OverviewBin, OverviewRecord, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial,
 };
 
-/// Maximum number of trials whose series are read. Even with the smallest number of bins, a page
-/// cannot contain more trials.
+/// Maximum number of trials whose series are read. A page cannot contain more trials, even with the
+/// smallest number of bins.
 const DETAILED_MAX: usize = 16;
 /// Maximum number of bins of all series with one name, over all trials whose series are read. A
 /// series of a single trial has the bins of its overview, and all series together take about 100 MB
@@ -45,7 +45,7 @@ pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     trials.iter().map(view).collect()
 }
 
-/// Approximate number of bins of a trial. There may be up to twice as many.
+/// Approximate number of bins of a trial. The exact number may be up to twice as large.
 struct Size {
     course: usize,
     series: usize,

@@ -123,7 +123,7 @@ const COUNTED: [(&str, &str); 4] = [
 ];
 
 /// Returns counts of rows, pages, batches, conditions, retries and speculative attempts, by kind.
-/// Columns that contain only zeros are omitted.
+/// The table omits columns that contain only zeros.
 fn counts_table(view: &RunView) -> Table {
     let all = [
         ("Rows", "read", KindCount::Rows),

@@ -16,7 +16,7 @@ use store::record::NodeRecord;
 /// Maximum length of a value in a table. Longer values (lists of tokens, class paths) are
 /// truncated.
 const VALUE_CHARS_MAX: usize = 160;
-/// Placeholder for a node's own address or name in a value.
+/// Placeholder that replaces a node's own address or name in a value.
 const OWN: &str = "‹own›";
 
 /// Group of keys: settings, JVM flags, or facts about the JVM and its container.
@@ -292,8 +292,8 @@ fn by_value(nodes: &[&str], sets: &[BTreeSet<String>]) -> String {
     groups.iter().map(group).collect::<Vec<_>>().join(" | ")
 }
 
-/// Lists the keys whose values changed between trials of one variant on one node, which must not
-/// happen.
+/// Lists the keys whose values changed between trials of one variant on one node. Such a change
+/// must not happen.
 fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     let mut changed = Vec::new();
     for ((kind, key), values) in &all.keys {

@@ -22,7 +22,7 @@ const HEIGHT_PX: u32 = 340;
 const EFFECT_PX: u32 = 26;
 const MARGINS_PX: u32 = 120;
 
-/// Returns the effects at the primary point, and behind a fold the effects at other points. `None`
+/// Returns the effects at the primary point and, behind a fold, the effects at other points. `None`
 /// without a matrix of two axes.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = &view.findings.effects;
@@ -269,8 +269,8 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
     })
 }
 
-/// Returns a chart for each pair of axes. Each line is for a value of one axis, and the other axis
-/// is horizontal.
+/// Returns a chart for each pair of axes. Each line stands for a value of one axis, and the other
+/// axis is horizontal.
 fn interactions(effects: &EffectsRecord) -> Vec<(String, Chart)> {
     let mut charts = Vec::new();
     for along in 0..effects.axes.len() {

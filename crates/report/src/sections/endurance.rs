@@ -220,7 +220,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
 }
 
 fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
-    // `near` is the share of the window that is within one block of a change, on either side.
+    // `near` is the share of the window that is at most one block before or after a change.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
     Table::from_records("Changes of level", &shown.changes)

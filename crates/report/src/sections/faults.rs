@@ -100,8 +100,8 @@ fn tone(fault: &FaultRecord) -> Tone {
     }
 }
 
-/// Describes when one of the two series of a fault was back to normal. `None` if no level before
-/// the fault is known.
+/// Describes when throughput or p99 was back to normal after a fault. `None` if the level before
+/// the fault is unknown.
 fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Option<Cell> {
     let aftermath = Aftermath::from_fault(fault)?;
     let from = since(fault);
@@ -122,16 +122,16 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
     })
 }
 
-/// Returns two periods of a trial with a fault: until all nodes of the target were up again, and
-/// from then until throughput and p99 were normal.
+/// Returns two periods of a trial with a fault. The first period lasts until all nodes of the
+/// target were up again. The second period then lasts until throughput and p99 were normal.
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);
     faults.flat_map(fault_bands)
 }
 
-/// Returns two periods of one fault: until all nodes of the target were up again, and from then
-/// until throughput and p99 were normal.
+/// Returns two periods of one fault. The first period lasts until all nodes of the target were up
+/// again. The second period then lasts until throughput and p99 were normal.
 pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
     let recovery = fault.recovery.as_ref();
     let Some(from) = fault.injected_s else {

@@ -197,7 +197,7 @@ fn short_metric(metric: &str) -> &str {
     }
 }
 
-/// Maximum number of cards on the first screen. More cards would not be "a few numbers".
+/// Maximum number of cards on the first screen, which should show only a few numbers.
 const CARDS_MAX: usize = 4;
 
 /// Returns the result of each variant, and the ratio of the strongest comparison. If the cards
@@ -256,8 +256,8 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     figures
 }
 
-/// Returns true if the interval of a ratio is narrow enough to be meaningful, which is within a
-/// factor of ten in both directions.
+/// Returns true if the interval of a ratio is narrow enough to be meaningful. The limit is a factor
+/// of ten in both directions.
 fn says_something(comparison: &ComparisonRecord) -> bool {
     let tenfold = 1.0 + analysis::TENFOLD;
     comparison
@@ -265,7 +265,7 @@ fn says_something(comparison: &ComparisonRecord) -> bool {
         .is_none_or(|[low, high]| low >= 1.0 / tenfold && high <= tenfold)
 }
 
-/// Costs that a comparison of two variants always shows, which are disk space and CPU time.
+/// Costs that a comparison of two variants always shows.
 const COSTS_SHOWN: [CostKind; 2] = [CostKind::DiskSpace, CostKind::ServerCpu];
 
 /// Returns the ratios of disk space and CPU time of two variants, and the ratio of the cost that
@@ -363,7 +363,8 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
     ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
 }
 
-/// Kind of mean that a card states, if a ratio with an interval is the quotient of two such means.
+/// Words for the kind of mean that a card states. They are used if a ratio with an interval is the
+/// quotient of two such means.
 const BY_BLOCKS: &str = "geometric mean of blocks";
 
 /// Returns the latency of a variant that kept up with a rate.

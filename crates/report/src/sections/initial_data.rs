@@ -14,7 +14,7 @@ const CPU_SHARE_WARN: f64 = 0.05;
 /// fingerprints.
 const FINGERPRINT_CHARS: usize = 16;
 
-/// Returns the section on restored snapshots. Empty if no trial restored one.
+/// Returns the section on restored snapshots. Empty if no trial restored a snapshot.
 pub fn data(view: &RunView) -> Vec<Block> {
     let restored = |t: &'_ TrialFinding| t.data.is_some();
     if !view.findings.trials.iter().any(restored) {
@@ -100,7 +100,7 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns the fingerprint of the first node, and the number of other fingerprints.
+/// Returns the fingerprint of the first node, and the number of the other fingerprints.
 fn fingerprint(data: &DataRecord) -> Cell {
     let Some((node, text)) = data.fingerprints.first_key_value() else {
         return Cell::absent();

@@ -89,7 +89,7 @@ fn table(view: &RunView) -> Table {
     };
     trial_table(view, "The client, trial by trial", clients)
         .number("Ceiling", "op/s", |(trial, _)| ceiling(trial))
-        // V3 judges whether the client was the limit, so the page does not judge this again.
+        // Rule V3 judges whether the client was the limit, so the page does not judge this again.
         .number("Share used", "", |(trial, _)| {
             cell(
                 ceiling_share(trial).map(number::percent),
@@ -200,9 +200,10 @@ fn clients(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns a latency of one client, in ms; a dash if the client reported none.
+/// Returns a latency of one client, in ms. Returns a dash if the client reported no latency.
 fn latency(client: &ClientEndRecord, of: fn(&QuantilesRecord) -> Known) -> Cell {
-    // In runs of earlier versions, the figures of a client without operations are zero.
+    // In runs of earlier versions, the figures of a client without operations are zero, so this
+    // code ignores them.
     let told = client.latency_ms.as_ref().filter(|times| times.count > 0);
     let why = match &client.lost {
         Some(lost) => lost.as_str(),

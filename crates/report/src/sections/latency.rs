@@ -1,5 +1,5 @@
-//! Percentile curves, which show the whole distribution of latency. The part of a curve that is not
-//! reliable is marked.
+//! Percentile curves, which show the whole distribution of latency. The page marks the part of a
+//! curve that is not reliable.
 
 use crate::merged_points::{ALL, Point, variant_name, variants};
 use crate::number;
@@ -54,7 +54,7 @@ impl Clock {
     }
 }
 
-/// Returns the kinds that have curves. All kinds together come first.
+/// Returns the kinds of operations that have curves. The curve of all kinds together comes first.
 fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
     let mut kinds: Vec<&str> = Vec::new();
     for point in view.points.iter().filter(|p| p.variant == *variant) {

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord};
 use trial_groups::Group;
 
-/// Maximum number of pictures. The tables also contain the remaining variations.
+/// Maximum number of pictures. The tables contain all variations.
 const PICTURES_MAX: usize = 12;
 /// Maximum number of NUMA nodes for which a table of distances is shown.
 const DISTANCES_MAX: usize = 24;

@@ -15,15 +15,15 @@ use store::record::RequestRecord;
 /// Maximum length of a statement in a cell. The whole statement is in a separate table.
 const CQL_CHARS_SHORT: usize = 40;
 
-/// One recorded property of a request. In a narrow terminal, columns are omitted from the last
-/// property on, if a sentence states the property.
+/// One recorded property of a request. A narrow terminal omits columns, beginning with the last
+/// property, if a sentence states the property.
 struct Field {
     title: &'static str,
-    /// Returns the value for a statement. `None` if the property does not apply or was not
-    /// recorded.
+    /// Function that returns the value for a statement. The value is `None` if the property does
+    /// not apply or was not recorded.
     value: fn(&RequestRecord) -> Option<String>,
-    /// Returns a sentence about all statements together. `None` if the property always has a
-    /// column.
+    /// Function that returns a sentence about all statements together. `None` if the property
+    /// always has a column.
     said: Option<fn(&str) -> String>,
 }
 
@@ -35,7 +35,7 @@ const FIELDS: [Field; 10] = [
     },
     Field {
         title: "Serial consistency",
-        // Conditional statements for which no level is set use the default of the protocol.
+        // Conditional statements without a configured level use the default of the protocol.
         value: |r| {
             let default = || r.conditional.then(|| "SERIAL".to_owned());
             r.serial_consistency.clone().or_else(default)
@@ -58,7 +58,7 @@ const FIELDS: [Field; 10] = [
     Field {
         title: "Speculative execution",
         value: |r| {
-            // Plans that do not record retries do not record this property either.
+            // Plans that do not record retries do not record speculative execution either.
             r.retries?;
             let after = r.speculate_after_ms.map(milliseconds);
             Some(after.map_or("none".into(), |after| format!("after {after}")))
@@ -125,8 +125,8 @@ fn milliseconds(ms: f64) -> String {
         1000.0.. => (ms / 1e3, "s"),
         _ => (ms, "ms"),
     };
-    // Six digits are enough. Without rounding, sums such as 0.1 + 0.2 would be written with all
-    // digits.
+    // Six digits are enough. Without rounding, the text would contain all digits of sums such as
+    // 0.1 + 0.2.
     format!("{} {unit}", number::round(value, 6))
 }
 

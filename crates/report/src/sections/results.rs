@@ -1,4 +1,5 @@
-//! The results: one row per point, the same numbers as charts, and the results of comparisons.
+//! The results. Shows one row per point, the same numbers as charts, and the results of
+//! comparisons.
 
 use crate::merged_points::{ALL, Point, axis_value, trial_table, variant_name};
 use crate::number;

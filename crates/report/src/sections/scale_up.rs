@@ -133,8 +133,8 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
     format!("{} ({interval})", number::percent(ratio.value))
 }
 
-/// Describes the known efficiencies in one sentence each. Unknown efficiencies are listed below,
-/// with the reason.
+/// Describes the known efficiencies in one sentence each. Then lists the unknown efficiencies with
+/// the reason.
 fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let unit = unit_name(&record.unit);
     let all = u64::from(record.units_per_socket) * u64::from(record.sockets);

@@ -213,7 +213,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-/// Returns the text next to a mark, which states the latency that decided the result.
+/// Returns the text next to a mark. The text states the latency that decided the result.
 fn label(step: &SearchStepRecord) -> String {
     let sign = if step.at_least { "≥ " } else { "" };
     step.latency_ms

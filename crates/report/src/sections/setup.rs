@@ -50,11 +50,11 @@ fn notes(view: &RunView) -> Option<Block> {
     (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))
 }
 
-/// Maximum number of bytes of a file that are shown. Four files of this size are a small part of a
-/// page of 6 MB.
+/// Maximum number of bytes that the page shows of a file. Four files of this size are a small part
+/// of a page of 6 MB.
 const INPUT_BYTES_MAX: usize = 64 << 10;
 
-/// Extension of files that contain data and are not part of the study's text.
+/// Extension of files that contain data. These files are not part of the study's text.
 const DATA_FILE: &str = ".csv";
 
 /// Returns the files that the study names, with the content that was read.
@@ -98,7 +98,7 @@ pub fn variant_difference_table(view: &RunView) -> Option<Table> {
     if names.len() < 2 {
         return None;
     }
-    // Compares the first trial of each variant, all at the same point.
+    // Compares the first trial of each variant. All these trials have the same point.
     let settings: Vec<BTreeMap<String, String>> = names
         .iter()
         .map(|name| {
@@ -173,7 +173,7 @@ fn settings_table(view: &RunView) -> Option<Table> {
     Some(table.build())
 }
 
-/// Returns the command that repeats the run, the seed and the files.
+/// Returns the command that repeats the run, with the seed and the files.
 pub fn rerun(view: &RunView) -> Option<Section> {
     let mut blocks = vec![
         Block::Code(view.plan.rerun.clone()),

@@ -1,5 +1,5 @@
-//! Compares the data on disk of the variants in a comparison, which must be the same for a fair
-//! comparison.
+//! Compares the data on disk of the variants in a comparison. For a fair comparison, the data must
+//! be the same.
 
 use crate::merged_points::variant_name;
 use crate::number;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Minimum ratio of the largest to the smallest value for which the page contains a sentence. Nodes
 /// of one ring differ by about 10 to 20 %, because their tokens are random.
 const RATIO_MAX: f64 = 1.5;
-/// Maximum number of trials with a separate table, which takes 1 kB.
+/// Maximum number of trials with a separate table. A table takes 1 kB.
 const TRIALS_MAX: usize = 100;
 /// Maximum number of nodes that each have a column. With more nodes, the table shows only the
 /// extremes.
@@ -34,7 +34,7 @@ struct Measure {
     floor: f64,
 }
 
-/// Way of combining the series of one owner to one number.
+/// How the series of one owner are combined into one number.
 #[derive(Clone, Copy, PartialEq)]
 enum Combination {
     /// The sum of the means of the series.
@@ -141,7 +141,7 @@ impl Spread {
         most.expect("there are two values at least")
     }
 
-    /// Returns the ratio of the largest to the smallest mean. `None` if the smallest is zero.
+    /// Returns the ratio of the largest to the smallest mean. `None` if the smallest mean is zero.
     fn ratio(&self) -> Option<f64> {
         (self.low().1 > 0.0).then(|| self.high().1 / self.low().1)
     }
@@ -228,7 +228,7 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
 }
 
 /// Returns sentences on uneven quantities, the widest spread of every quantity, and the tables of
-/// every trial behind a fold. `None` if no quantity has two nodes.
+/// every trial behind a fold. `None` if no quantity has values of two hosts or nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let of = |trial| (trial, trial_spreads(view, trial));
     let all: Vec<(&TrialView, Vec<Spread>)> =

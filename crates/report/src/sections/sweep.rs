@@ -63,7 +63,7 @@ fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
 }
 
 /// Returns the bars and the line of one variant. Bars of invalid points are hatched, and the line
-/// omits these points.
+/// skips these points.
 fn variant_series(
     view: &RunView,
     points: &[Point<'_>],
@@ -153,7 +153,7 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     vec![p50, p99]
 }
 
-/// Draws latency against throughput, which shows the point beyond which more load gains little.
+/// Draws latency against throughput. The chart shows the point beyond which more load gains little.
 pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let of = |index: usize| tradeoff_series(view, points, index);
     let series: Vec<Series> = (0..variants(view).len()).flat_map(of).collect();

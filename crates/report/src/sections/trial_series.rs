@@ -14,7 +14,7 @@ use crate::sections::faults;
 use std::collections::BTreeMap;
 use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdict};
 
-/// Maximum number of bins on the time axis of one trial, which is as many as a screen can show.
+/// Maximum number of bins on the time axis of one trial. A screen can show this many bins.
 pub const PLACES_PER_TRIAL_MAX: usize = 900;
 /// Maximum number of bins on all time axes of a page. With ten series and twelve bytes per value,
 /// the charts take less than 800 kB. The page, with the panels and the chart library, then takes
@@ -88,7 +88,7 @@ pub fn label(view: &RunView, index: usize) -> String {
     }
 }
 
-/// Several neighbouring intervals of one kind, which are joined to one.
+/// Several neighbouring intervals of one kind of operation, joined into one interval.
 #[derive(Clone, Default)]
 struct MergedIntervals {
     t_s: f64,
@@ -125,8 +125,8 @@ fn worst(known: Option<f64>, value: f64) -> Option<f64> {
     Some(known.map_or(value, |known| known.max(value)))
 }
 
-/// Returns the intervals of one kind, joined so that at most `places` remain. Also returns the
-/// largest number of joined intervals.
+/// Returns the intervals of one kind, joined so that at most `places` intervals remain. Also
+/// returns the largest number of intervals that were joined into one.
 fn join(trial: &TrialView, kind: &str, places: usize) -> (u64, Vec<MergedIntervals>) {
     let records: Vec<&IntervalRecord> = trial.intervals.iter().filter(|i| i.kind == kind).collect();
     let step = records.len().div_ceil(places).max(1);
@@ -239,8 +239,8 @@ fn panels(
     panels
 }
 
-/// Returns the CPU time of the workers, as a share of one core, and that of other programs, as a
-/// share of all CPUs.
+/// Returns the CPU time of the workers, as a share of one core, and the CPU time of other programs,
+/// as a share of all CPUs.
 fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let client = client_points(trial, |client| Some(client.cpu_share * 100.0));
     let mut lines = Vec::new();

@@ -63,8 +63,8 @@ impl Axis {
         }
     }
 
-    /// Returns the position of a value in the drawing. Values beyond the ends have the position of
-    /// the end.
+    /// Returns the position of a value in the drawing. A value beyond an end of the axis has the
+    /// position of this end.
     pub(super) fn position_of(&self, value: f64) -> f64 {
         let scaled = |value: f64| {
             if self.scale.is_log() {

@@ -106,8 +106,8 @@ pub(super) struct PlotLabel<'a> {
     pub row: usize,
 }
 
-/// Places the names of limits and ranges. Each name is on the side with more space, and in another
-/// row if a name is already there. `ends` are the ends of the plot.
+/// Places the names of limits and ranges. A name is on the side with more space. If another name is
+/// already at this position, the name moves to another row. `ends` are the ends of the plot.
 pub(super) fn above<'a>(
     plot: &'a CurvePlot,
     x: &Axis,
@@ -242,7 +242,8 @@ mod tests {
             (vec![60.0, 20.0], vec![60.0, 20.0]),
             (vec![50.0, 50.0], vec![45.0, 55.0]),
             (vec![50.0, 52.0, 80.0], vec![46.0, 56.0, 80.0]),
-            // Two names were moved apart, and now overlap a third name. So all three must move.
+            // Two names were moved apart, and now overlap a third name. So all three names must
+            // move.
             (vec![50.0, 50.0, 58.0], vec![42.666, 52.666, 62.666]),
             (vec![0.0, 1.0], vec![0.0, 10.0]),
             (vec![99.0, 100.0], vec![90.0, 100.0]),

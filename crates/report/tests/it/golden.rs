@@ -27,7 +27,7 @@ fn digest(html: &str) -> String {
             _ => {}
         }
     }
-    // Rows and heads of tables are counted, not listed.
+    // The digest counts rows and heads of tables, and does not list them.
     let mut folded: Vec<(String, usize)> = Vec::new();
     for line in lines {
         let same = line == "tr" || line.starts_with("option ");

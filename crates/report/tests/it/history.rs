@@ -69,7 +69,8 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// Writes twelve runs around 10,000 op/s. The last four are slower, and have another heap.
+/// Writes twelve runs around 10,000 op/s. The last four runs are slower, and have another heap
+/// size.
 fn twelve(results: &Path, slower: &Told<'_>) -> Vec<PathBuf> {
     let run = |index: usize| {
         let told = if index < 8 { &USUAL } else { slower };

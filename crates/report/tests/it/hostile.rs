@@ -238,7 +238,8 @@ fn no_text_of_a_study_becomes_markup_or_script() {
         let html = own(&html(&page));
         assert!(!html.contains("<img"), "an element came through");
         assert!(!html.contains("<script>alert"), "a script came through");
-        // As many script elements end as begin, which shows that the text did not close any.
+        // The page has as many ends as beginnings of script elements, so the text did not close a
+        // script element.
         assert_eq!(
             html.matches("<script").count(),
             html.matches("</script>").count()
@@ -254,7 +255,7 @@ fn figures_stay_json_and_their_text_stays_text() {
     for part in html.split("<script type=\"application/json\">").skip(1) {
         let json = part.split("</script>").next().expect("an end");
         let figure: serde_json::Value = serde_json::from_str(json).expect("a figure is JSON");
-        // plotly interprets tags in names, so names must not contain any.
+        // plotly interprets tags in names, so names must not contain tags.
         for trace in figure["data"].as_array().expect("traces") {
             let name = trace["name"].as_str().unwrap_or("");
             assert!(!name.contains('<'), "{name}");

@@ -16,7 +16,7 @@ use store::record::*;
 
 /// Seconds of loading and settling before the warm-up.
 const BEFORE_S: u64 = 90;
-/// Second in which the disk of one host was busy and a pause was long, in every trial.
+/// In every trial, the disk of one host was busy in this second, and a pause was long.
 pub const PEAK_S: f64 = 101.0;
 /// Height of the peak. No other value of any series has this height.
 pub const PEAK: f64 = 98.765;
@@ -287,7 +287,7 @@ pub fn complete(finding: &mut TrialFinding, measure_to_s: f64) {
     });
 }
 
-/// Writes the run into the folder `results`. The writer knows the path of the run.
+/// Writes the run into the folder `results`. Returns the writer, which knows the path of the run.
 pub fn write(results: &Path) -> RunWriter {
     let shapes: &[Shape] = &fixture::shapes(1)[..4];
     let trials: Vec<_> = shapes.iter().map(|s| fixture::intervals(*s, 7)).collect();

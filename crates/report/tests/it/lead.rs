@@ -144,8 +144,7 @@ fn answers_for_many_variants_stand_below_each_other() {
     assert!(!svg.contains("1,000 op/s"), "{svg}");
 }
 
-/// In an earlier version, the first screen reported reads without a row as changed data, which was
-/// wrong.
+/// In an earlier version, the first screen wrongly reported reads without a row as changed data.
 #[test]
 fn only_differing_reads_are_said_to_have_returned_other_data() {
     let mut view = fixture::run(1);

@@ -1,5 +1,5 @@
 //! Tests published figures next to measured figures, which are inside or outside the measured
-//! interval. Also tests whether published figures are consistent in themselves.
+//! interval. Also tests whether the published figures are consistent with each other.
 
 use crate::fixture;
 use report::{html, page, text};

@@ -106,7 +106,8 @@ fn with_probe(folder: &Path, more_bytes: u64) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// In an earlier version, pages from the lines of a day took minutes and gigabytes of memory.
+/// In an earlier version, building a page from the lines of a day took minutes and gigabytes of
+/// memory.
 #[test]
 fn a_long_run_has_the_page_that_its_lines_would_have() {
     let folder = tempfile::tempdir().expect("a folder");

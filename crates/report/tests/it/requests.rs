@@ -34,7 +34,7 @@ pub fn request(kind: &str) -> Value {
     })
 }
 
-/// Returns the counts of reads besides time, with ten rows in each page.
+/// Returns counts of reads, with ten rows in each page. They do not include times.
 pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, KindCounts> {
     let counts = KindCounts::from([
         (KindCount::Rows, 10 * reads),
@@ -66,7 +66,7 @@ fn table<'a>(page: &'a Page, caption: &str) -> &'a Table {
     found.unwrap_or_else(|| panic!("no table {caption:?}"))
 }
 
-/// Returns heads and rows of a table, one line each. `!` marks emphasized cells.
+/// Returns heads and rows of a table, with one line for each row. `!` marks emphasized cells.
 fn lines(table: &Table) -> Vec<String> {
     let heads: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
     let mut lines = vec![heads.join(" | ")];
@@ -194,7 +194,7 @@ fn kinds_that_were_never_executed_have_no_row() {
         table.rows.iter().map(kind).collect()
     };
     assert_eq!(kinds(&view), ["write", "read"]);
-    // Before any statement was executed, all possible kinds are shown.
+    // Before any statement was executed, the page shows all possible kinds.
     view.trials.clear();
     assert_eq!(kinds(&view), ["write", "read", "delete"]);
 }

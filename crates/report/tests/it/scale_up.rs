@@ -56,7 +56,8 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
     }
 }
 
-/// Returns three curves: one that could not be fitted, one with a peak, and the best one.
+/// Returns three curves. The first could not be fitted, the second has a peak, and the third is the
+/// best curve.
 fn fits() -> Vec<ScaleFitRecord> {
     let amdahl = ScaleFitRecord {
         model: analysis::scale_up::models::Model::Amdahl,
@@ -266,7 +267,7 @@ fn loads_are_apart_and_uneven_sockets_have_their_own_line() {
         let found = all.iter().find(|of| of.name.ends_with(name));
         found.map(|of| of.y.len())
     };
-    // Two points are on two sockets, so the line goes from one to the other.
+    // Two points are on two sockets, so the line goes from one point to the other.
     assert_eq!(line(&charts[0], "2 sockets"), Some(2));
     // Only one point is on two sockets, so no line is drawn.
     assert_eq!(line(&charts[2], "2 sockets"), None);

@@ -76,8 +76,8 @@ pub(super) fn figures() -> Vec<Meaning> {
             |name: &&&str| !name.starts_with('-') && LimitKind::from_name(name).is_none();
         for name in names.iter().filter(is_figure) {
             let mut meaning = Meaning::new(About::Figure, *name, text.join("; "));
-            // A text such as "release lag: sent − intended" begins with the name of the figure:
-            // here "release lag" for `lag_us`.
+            // A text such as "release lag: sent − intended" begins with the name of the figure. In
+            // this example, "release lag" is the name of `lag_us`.
             let called = text.first().and_then(|text| text.split_once(": "));
             let is_name = |word: &&str| word.len() < 24 && !word.contains('`');
             meaning

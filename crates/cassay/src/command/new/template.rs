@@ -12,7 +12,8 @@ pub struct Template {
     /// The question that the study answers.
     pub what: &'static str,
     /// Text of the study. `<key>` represents the answer to the question about that key. A line that
-    /// begins with `null|`, `local|`, `attach|` or several of these is only used for these targets.
+    /// begins with names of targets, such as `null|` or `null,local|`, is only used for these
+    /// targets.
     pub text: &'static str,
     /// Questions of the template, in addition to the question about the target.
     pub questions: &'static [Question],
@@ -105,7 +106,8 @@ pub const TEMPLATES: &[Template] = &[
         what: "a comparison of two compressors, collectors, heaps, settings or versions",
         text: include_str!("templates/compare.yaml"),
         questions: &[
-            // The question and the defaults depend on the target and on the first answer.
+            // The texts are empty, because the question and the defaults depend on the target and
+            // on the first answer.
             ask(compare::WHAT, "", ""),
             ask("baseline", "Value of the first side?", ""),
             ask("contender", "And the second?", ""),

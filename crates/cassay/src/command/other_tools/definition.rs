@@ -19,7 +19,7 @@ pub(super) struct CompletedProfiles {
     pub profiles: BTreeMap<String, String>,
     /// Notes on the completed profiles, one sentence each.
     pub notes: Vec<String>,
-    /// Profiles whose table is not defined in the cluster, with the cluster's answer.
+    /// Profiles whose table the cluster does not define, with the cluster's answer.
     pub absent: BTreeMap<String, String>,
 }
 

@@ -129,7 +129,7 @@ fn text(cluster: &ClusterStatus) -> String {
     title + &login.unwrap_or_default() + &table(cluster) + &more
 }
 
-/// Maximum number of ownership columns, because a line has room for only a few.
+/// Maximum number of ownership columns. A line has room for only a few.
 const OWNERS_MAX: usize = 4;
 
 /// Keyspaces with the same distribution over the nodes, and the share of each node.
@@ -262,7 +262,7 @@ fn to_json(cluster: &ClusterStatus) -> Value {
 mod tests {
     use super::*;
 
-    /// The row of a node has no room for sixty-six columns.
+    /// In this test, the row of a node has no room for sixty-six columns.
     #[test]
     fn keyspaces_with_equal_ownership_share_a_column() {
         let shares = |share: f64| BTreeMap::from([("node1".to_owned(), share)]);

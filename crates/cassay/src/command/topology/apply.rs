@@ -45,7 +45,7 @@ pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Returns the exit of the command. A setting that cannot be observed may still be in effect,
-/// because many keys of `cassandra.yaml` cannot be read back.
+/// because Cassandra does not show the effective value of many keys of `cassandra.yaml`.
 fn exit(proofs: &[Proof]) -> Exit {
     let failed = |proof: &Proof| matches!(proof.effect, Effect::NotInEffect(_));
     if proofs.iter().any(failed) {

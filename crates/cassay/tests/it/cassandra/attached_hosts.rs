@@ -44,8 +44,8 @@ struct Theirs<'a> {
     lab: &'a Lab,
     machines: Machines,
     node: Value,
-    /// Claim on the address of the node. While the node is stopped, a cluster of another test could
-    /// use this address.
+    /// Claim on the address of the node. Without the claim, a cluster of another test could use
+    /// this address while the node is stopped.
     _place: UnixListener,
     _kept: Kept<'a>,
 }
@@ -162,7 +162,7 @@ impl Drop for Theirs<'_> {
     }
 }
 
-/// Claims the address of a node in the same way as a start of nodes.
+/// Claims the address of a node in the same way as a start of nodes claims it.
 fn place(node: &Value) -> UnixListener {
     let name = format!("cassay-place-{}", node["address"].as_str().unwrap());
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()

@@ -129,8 +129,8 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
             ("WORKLOAD", workload),
         ];
         run(&lab, &[more, &changes].concat());
-        // The counts cover the full load of both nodes, not only one node's requests about the
-        // other.
+        // The counts cover the full load of each node. They do not only cover the few requests with
+        // which one node asks about the other node.
         for (before, after) in before.into_iter().zip(went()) {
             assert!(
                 after - before > 100_000,

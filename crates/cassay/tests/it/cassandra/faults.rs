@@ -85,7 +85,7 @@ fn a_node_is_paused_under_load_while_the_other_answers() {
         evidence.contains("the kernel reports its process as T"),
         "{evidence}"
     );
-    // Requests in flight to the node timed out, and the other node answered.
+    // During the fault, requests in flight to the broken node time out, and the other node answers.
     assert!(
         trial["errors"]["client_timeout"].as_u64() > Some(0),
         "{trial:#}"

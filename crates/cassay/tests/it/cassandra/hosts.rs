@@ -55,7 +55,7 @@ fn id_of(state: &Value) -> &str {
     state["id"].as_str().expect("an id")
 }
 
-/// Returns the traces of a cluster's hosts on the machine.
+/// Returns the traces that a cluster's hosts have left on the machine.
 fn traces(lab: &Lab, state: &Value) -> Vec<String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let folder = lab.clusters().display().to_string();

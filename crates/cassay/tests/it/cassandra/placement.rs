@@ -8,7 +8,8 @@ use serde_json::Value;
 use target_spec::{HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
 use topology::Units;
 
-/// Returns the usable CPUs of this machine. The tests of this module need two.
+/// Returns the usable CPUs of this machine. `None` if the machine has fewer than two, because the
+/// tests of this module need two.
 fn cpus() -> Option<Vec<u32>> {
     let all: Vec<u32> = EffectiveAffinity::own().unwrap().all_cpus().iter().collect();
     (all.len() > 1).then_some(all)
@@ -140,7 +141,7 @@ mod long {
             return;
         }
         let lab = Lab::with(SCALE_UP);
-        // A short window next to other tests may be invalid. The run always records the results.
+        // A short window next to other tests may be invalid. The run records the results even then.
         lab.cassay(&["run", "study.yaml"]).measured(&lab);
         let findings = lab.run().findings.expect("findings");
         let findings = serde_json::to_value(findings).unwrap();

@@ -37,7 +37,8 @@ fn start(spec: &Target, lab: &Lab) -> Cluster {
 /// Readings of one series in the order of time: time in ns, and value.
 type Series = Vec<(u64, f64)>;
 
-/// Writes and reads rows between two readings. Returns all readings of this time.
+/// Writes and reads rows between two readings. Returns all readings between the first reading and
+/// the last.
 fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
     let mut seen: Vec<Reading> = Vec::new();
@@ -121,10 +122,11 @@ fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
     }
     for name in ["client_request.Write.ops/s", "client_request.Read.ops/s"] {
         // Counts from MBeans cover all keyspaces, and the server itself sometimes makes requests.
+        // So the counts may be higher.
         assert_counted(series, name, ROWS / 2);
     }
-    // The server also counts the statements of the readings themselves. The counts exist as a table
-    // since 4.1.
+    // The server also counts the statements of the readings themselves. Cassandra has a table with
+    // these counts since 4.1.
     if is_line_since("4.1") || series.contains_key("jvm.threads") {
         assert!(counted(series, "cql.regular/s") >= 2 * ROWS);
     }
@@ -245,7 +247,7 @@ fn with_a_wrong_password_it_says_so(attach: &AttachSpec, password: &std::path::P
     assert!(!shown.contains("not-the-password"), "{shown}");
 }
 
-/// Tests that, from 6.0 on, tables of metrics return the same series as MBeans.
+/// Tests that, from Cassandra 6.0 on, tables of metrics return the same series as MBeans.
 fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     attach: &AttachSpec,
     by_mbeans: &BTreeMap<String, Series>,
@@ -290,7 +292,8 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         let ratio = last(&series, near) / last(by_mbeans, near);
         assert!((0.02..50.0).contains(&ratio), "{near}: {ratio}");
     }
-    // These series belong to the JVM or to gossip, or exist only while tasks wait.
+    // Tables lack these series, because they belong to the JVM or to gossip, or exist only while
+    // tasks wait.
     let others = [
         "jvm.",
         "safepoint",
@@ -337,8 +340,8 @@ fn by_cql_alone_operations_are_seen_and_the_rest_is_named(attach: &AttachSpec, l
     );
 }
 
-/// A background compaction of a corrupted file throws an exception that no caller catches. A table
-/// that another client creates is a schema change.
+/// The test causes both. A background compaction of a corrupted file throws an exception that no
+/// caller catches. A table that another client creates is a schema change.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn uncaught_exceptions_and_schema_changes_are_reported() {

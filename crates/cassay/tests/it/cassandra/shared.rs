@@ -74,7 +74,7 @@ impl Shared {
     }
 
     /// Returns the CQL addresses of the nodes. Asserts that every node is alive and in the ring,
-    /// and that the nodes agree on the schema. Otherwise a test would fail because of an earlier
+    /// and that the nodes agree on the schema. Otherwise, a test could fail because of an earlier
     /// test.
     pub fn whole(&self) -> Vec<SocketAddr> {
         let cluster = self.0.lock().unwrap_or_else(PoisonError::into_inner);

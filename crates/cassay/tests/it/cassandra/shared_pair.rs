@@ -30,7 +30,7 @@ fn pair() -> Pair {
     static NODES: OnceLock<(Shared, PathBuf)> = OnceLock::new();
     let (shared, stores) = NODES.get_or_init(|| {
         let folder = Shared::folder(NAME).join("stores");
-        // An earlier process may have left stores, to which keytool would add.
+        // An earlier process may have left stores. keytool would add to existing stores.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
         let client = rcgen::generate_simple_self_signed(["cassay".to_owned()]).expect("a pair");

@@ -361,8 +361,8 @@ fn the_command_finds_a_damaged_file(lab: &Lab) {
     let mut bytes = std::fs::read(&data).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    // The damaged file is written as a separate file. The table's own file is a hard link to the
-    // old one, and must stay unchanged.
+    // The damaged file is written as a new file. The table's own file is a hard link to the
+    // original file, and must stay unchanged.
     std::fs::remove_file(&data).unwrap();
     std::fs::write(&data, bytes).unwrap();
     let said = lab.cassay(&["snapshot", "verify", "loaded", "--json"]).ended_with(1);

@@ -15,7 +15,8 @@ use target_spec::{Authentication, LocalSpec};
 /// the tokens of two other nodes.
 const ROUNDING: f64 = 48.0 * 1e-6;
 
-/// Keyspaces on three nodes in two racks. The only node of a rack has more data than the others.
+/// Keyspaces on three nodes in two racks. One rack has only one node, so this node has more data
+/// than the others.
 const KEYSPACES: [(&str, &str); 4] = [
     (
         "simple1",
@@ -65,7 +66,7 @@ fn assert_shares(what: &str, ours: &BTreeMap<String, f64>, server: &BTreeMap<Str
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn states_and_owned_shares_are_the_servers_own() {
-    // Before this version, clients see no gossip, and roles are read from one replica.
+    // Before Cassandra 4.1, clients see no gossip, and roles are read from one replica.
     if !is_of_line("4.1") {
         return;
     }

@@ -15,8 +15,8 @@ fn lines() -> [&'static versions::Line; 2] {
     [lines[at - 1], lines[at]]
 }
 
-/// Returns a study of two nodes of the line before the tested one, with an upgrade that has `limit`
-/// seconds. Both nodes have all rows.
+/// Returns a study of two nodes of the Cassandra line before the tested line. Its upgrade has a
+/// time limit of `limit_s` seconds. Both nodes have all rows.
 fn upgraded(nodes: &str, limit_s: u32) -> String {
     let [from, to] = lines().map(|line| line.name);
     let mode = match to {
@@ -127,8 +127,8 @@ mod long {
         assert_upgrades(&upgraded("", 130), &said);
     }
 
-    /// Returns a study with three nodes of the line before the tested one. The first node is
-    /// upgraded, observed for some seconds, and rolled back.
+    /// Returns a study with three nodes of the Cassandra line before the tested line. The first
+    /// node is upgraded, observed for some seconds, and rolled back.
     pub(super) fn canary() -> String {
         let [from, to] = lines().map(|line| line.name);
         format!(
@@ -182,7 +182,7 @@ faults:
         assert!(are_said && places.is_sorted(), "{places:?}: {evidence}");
         assert_eq!(trial["verify"]["missing"], 0, "{trial:#}");
         assert_eq!(trial["verify"]["wrong"], 0, "{trial:#}");
-        // The period after the upgrade begins when the node is back and repaired.
+        // The period after the upgrade begins when the upgraded node is back and repaired.
         let recovery = upgrade.recovery.as_ref().expect("what it did to the load");
         assert!(
             recovery.during.is_some() && recovery.after.is_some(),

@@ -1,4 +1,4 @@
-//! Tests an attached cluster in Kubernetes. The cluster is loaded, broken and healed.
+//! Tests an attached cluster in Kubernetes. cassay loads, breaks and heals the cluster.
 
 use super::theirs::Theirs;
 use super::{Field, STUDY, assert_gone_in_time, kubectl, left, texts};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const TARGET: &str = "{attach: {kubernetes: {context: admin, service: db, secret: db-superuser}}}";
 
-/// Evidence of a pod's faults, in the words of the observer.
+/// Evidence of a pod's faults, in the words of the observer that reports it.
 const BROKEN: &str = "\
 study: broken
 question: What do faults of pods cost?
@@ -137,7 +137,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
         "{seen:?}"
     );
     for trial in findings["trials"].as_array().expect("trials") {
-        // The check of rows must not fail, because every row that was read back exists.
+        // The check of rows must not fail, because every row that it reads back exists.
         assert_ne!(rule(trial, "V14")["result"], "fail", "{trial:#}");
         // A new address of a node does not count as a change of the node's configuration.
         let environment = rule(trial, "V11").to_string();
@@ -193,7 +193,8 @@ fn a_pod_that_somebody_else_deletes_is_followed() {
     assert_ne!(rule(&trials[1], "V14")["result"], "fail", "{trials:#}");
 }
 
-/// Faults end without cassay: a network policy is removed, and a machine accepts pods again.
+/// Faults heal even if cassay's processes are killed: the network policy is removed, and the
+/// machine accepts pods again.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn faults_in_kubernetes_heal_whichever_process_is_killed() {

@@ -121,7 +121,8 @@ fn nothing_stays_of_a_command_that_was_killed() {
     assert_gone_of_each(start, |lab| !lines(lab, "clients.ndjson").is_empty());
 }
 
-/// If a pod cannot be created, cassay reports the reason in a sentence, and leaves nothing behind.
+/// If a pod cannot be created, cassay reports the reason in one sentence, and leaves no object
+/// behind.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_pod_that_cannot_run_is_told_of() {

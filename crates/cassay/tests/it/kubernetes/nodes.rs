@@ -6,7 +6,7 @@ use crate::null_target::rule;
 use crate::program::{Lab, command, wait_until};
 use serde_json::json;
 
-/// A storage class with two volumes, and a machine type.
+/// A storage class with two volumes, and a label for a type of machine.
 struct Storage<'a>(&'a Lab);
 
 const CLASS: &str = "folders";
@@ -25,7 +25,7 @@ impl Storage<'_> {
             std::fs::create_dir_all(&folder).expect("a folder for a volume");
             let (image, folder_text) = (lab.path().join(number), folder.to_string_lossy());
             let image = image.to_string_lossy();
-            // The volume is on a separate disk, so that the disk can become full.
+            // The volume has a separate disk, so that a test can fill the disk.
             for words in [
                 &["truncate", "-s", "3G", &image][..],
                 &["mkfs.ext4", "-q", &image],
@@ -49,7 +49,7 @@ impl Storage<'_> {
         Storage(lab)
     }
 
-    /// Returns true if a folder of a volume is not empty.
+    /// Returns true if the folder of the volume `number` is not empty.
     fn is_used(&self, number: usize) -> bool {
         let folder = self.0.path().join(format!("volume-{number}"));
         let entries = std::fs::read_dir(folder).expect("a volume").flatten();

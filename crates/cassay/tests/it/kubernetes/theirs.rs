@@ -73,7 +73,7 @@ httpd -p 9000 -h /tmp/www
 exec java "$@" -cp '/jars/*' org.apache.cassandra.service.CassandraDaemon
 "#;
 
-/// The cluster, which exists until this value is dropped.
+/// The cluster. It exists until this value is dropped.
 pub struct Theirs {
     password: String,
     lab: Lab,
@@ -95,7 +95,7 @@ impl Theirs {
         wait_until("its nodes are ready", || theirs.ready().len() == 2);
         let first = theirs.ready()[0];
         let mut session = theirs.session(first, "cassandra", "cassandra");
-        // With a replica of the users on each node, the remaining nodes accept logins too.
+        // Each node has a replica of the users, so the remaining nodes accept logins too.
         let copied = "ALTER KEYSPACE system_auth WITH replication = {'class': \
                       'NetworkTopologyStrategy', 'datacenter1': 2}";
         let user = format!(
@@ -160,8 +160,8 @@ impl Theirs {
             "metadata": {"name": "db", "namespace": "default"},
             "spec": {
                 "clusterIP": "None", "selector": {"app": "db"},
-                // The service names ports as operators do, including the port of an agent that does
-                // not exist.
+                // The service names its ports as operators do. It also names the port of an agent
+                // that does not exist.
                 "ports": [
                     {"name": "native", "port": 9042}, {"name": "prometheus", "port": 9103},
                     {"name": "metrics", "port": 9000},

@@ -86,7 +86,8 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     let found = lab.cassay(&more).ended_with(0).json();
     let primary = primary(&found);
     assert_eq!(primary["looks"]["how"], "anytime", "{primary:#}");
-    // Other work on the machine may invalidate a trial.
+    // Other work on the machine may invalidate a trial, so the test checks the number of planned
+    // blocks.
     assert_eq!(primary["blocks_planned"], 6, "{primary:#}");
     let answer = found["answer"][0].as_str().unwrap();
     assert!(answer.contains("4 blocks were added to the 2"), "{answer}");
@@ -172,8 +173,8 @@ fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
-    // One target is a tenth slower, at the latency that both targets state. The study is answered
-    // at the first evaluation, after eight blocks.
+    // Both targets state their latency, and one target is a tenth slower. The study is answered at
+    // the first evaluation, after eight blocks.
     let near = pair(
         [20, 22],
         "{until: answered, min: 8, max: 12, primary: ops_per_s}",

@@ -49,7 +49,7 @@ fn rate(findings: &Value) -> &Value {
     rate.expect("throughput drifts or does not")
 }
 
-/// Returns true if the machine was too busy to decide. Otherwise asserts that the trend is the
+/// Returns true if the machine was too busy to decide. Otherwise asserts that cassay found the
 /// planted trend.
 fn is_open(rate: &Value, planted: &str) -> bool {
     let course = rate["course"].as_str().expect("a course");

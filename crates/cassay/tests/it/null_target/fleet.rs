@@ -192,7 +192,7 @@ fn a_client_that_is_killed_ends_the_trial_and_is_named() {
     let detail = judged["detail"].as_str().unwrap_or_default();
     assert!(detail.starts_with("client2 (here) has ended"), "{detail}");
     assert_eq!(trial["verdict"], "invalid");
-    // The intervals until the client was killed are kept.
+    // The run keeps the intervals up to the kill of the client.
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
     wait_until_gone(clients);
 }

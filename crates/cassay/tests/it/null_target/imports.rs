@@ -1,4 +1,5 @@
-//! Tests workload files and other tools' command lines, from words to results, on the null target.
+//! Tests workload files and other tools' command lines on the null target, from the words of the
+//! user to the results.
 
 use crate::program::{Lab, Said};
 use measure::KindCount;
@@ -145,7 +146,7 @@ fn means_of_percentiles_of_several_clients_are_printed() {
         let rest = line.split_once(": ").expect("a figure").1.trim();
         rest.split(' ').next().expect("a figure").parse().expect("a number")
     };
-    // Figures that scripts look for occur only once, and cover all operations.
+    // Scripts look for these figures, so each occurs only once and covers all operations.
     assert!(
         figure("Latency 99th percentile") <= figure("Latency max"),
         "{said}"
@@ -299,8 +300,8 @@ fn a_bad_command_line_starts_nothing_and_stores_no_password() {
         !said.stdout.contains("topsecret") && !said.stderr.contains("topsecret"),
         "{said}"
     );
-    // The password is first in a properties file, and then in one of several options on the command
-    // line.
+    // The password comes first from a properties file, and then from one of several options on the
+    // command line.
     let user = "recordcount=9\ncassandra.username=me\ncassandra.password=topsecret\n";
     lab.write("properties", user);
     let words = ["ycsb", "load", "-P", "properties"];

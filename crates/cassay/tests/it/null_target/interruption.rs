@@ -30,8 +30,8 @@ repeat: {order: sequential}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Window lengths in seconds. The next length is tried if a busy machine delivered the signal only
-/// after the last window.
+/// Window lengths in seconds. If a busy machine delivers the signal only after the last window, the
+/// test tries the next length.
 const WINDOWS_S: [u32; 4] = [1, 5, 25, 125];
 
 /// Ends a run of [`LADDER`] in its second trial. Returns the lab, and the output of the ended run.
@@ -145,8 +145,8 @@ fn a_ladder_that_ended_before_kill_9_stays_ended() {
     lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
 }
 
-/// A run continues only with the plan on disk. A study with a different plan cannot be resumed, and
-/// neither can a run that is still being written.
+/// A run continues only with the plan on disk. cassay does not resume a run whose study now has a
+/// different plan, or a run that another process is still writing.
 #[test]
 fn a_running_run_and_one_whose_plan_was_changed_are_not_resumed() {
     let lab = Lab::with(&LADDER.replace("measure: 1s", "measure: 600s"));

@@ -11,7 +11,8 @@ use store::{HistogramKind, Run, RunState};
 fn finished() -> &'static (Lab, Said) {
     static FINISHED: OnceLock<(Lab, Said)> = OnceLock::new();
     FINISHED.get_or_init(|| {
-        // The folder is below cargo's own folder, because static values are never dropped.
+        // The folder is in cargo's target folder, because static values are never dropped and could
+        // not remove a temporary folder.
         let lab = Lab::kept("finished", SMALL);
         let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
         (lab, said)
@@ -233,7 +234,7 @@ fn figures_are_those_of_a_run_that_took_place() {
             all["ops"].as_f64().unwrap(),
             trial["seconds"].as_f64().unwrap(),
         );
-        // Even a client that gets a hundredth of a CPU must pass.
+        // The limits are wide, so that even a client that gets a hundredth of a CPU passes.
         assert!(ops > 10.0 && (0.9..1.5).contains(&seconds), "{trial:#}");
         let rate = all["ops_per_s"].as_f64().unwrap();
         assert!((rate * seconds / ops - 1.0).abs() < 0.01, "{trial:#}");
@@ -252,8 +253,8 @@ fn figures_are_those_of_a_run_that_took_place() {
         for clock in ["latency_ms", "service_ms"] {
             let order = ["p50", "p95", "p99", "p999", "max"].map(|q| all[clock][q].as_f64());
             assert!(order.is_sorted() && order[0] > Some(0.0), "{order:?}");
-            // One number counts operations by completion, the other by intended time. So operations
-            // in flight at either end of the window make a difference.
+            // `ops` counts operations by completion, and `count` counts operations by intended
+            // time. So operations in flight at either end of the window make a difference.
             let [count, ops] = [&all[clock]["count"], &all["ops"]].map(|n| n.as_u64().unwrap());
             assert!(count.abs_diff(ops) <= 4, "{trial:#}");
         }
@@ -341,8 +342,8 @@ fn a_report_stands_alone_in_one_small_file() {
     ] {
         assert!(html.contains(part), "{part}");
     }
-    // No external resource is loaded. The chart library's text contains addresses of maps, but the
-    // rest of the page contains none.
+    // The page loads no external resource. The chart library's text contains addresses of maps, but
+    // the rest of the page contains no addresses.
     let page = without_scripts(&html);
     assert!(page.len() > 10_000 && page.len() < html.len() / 2);
     for opening in ["src=\"", "src='", "href=\"", "href='", "url(", "@import"] {
@@ -401,7 +402,7 @@ fn a_run_is_found_by_every_name_it_has() {
     assert!(list.contains(&format!("{id}  finished")), "{list}");
 }
 
-/// Another tool's recording is added after the run has ended.
+/// The recording of another tool is added after the run has ended.
 #[test]
 fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
     let lab = Lab::with(SMALL);

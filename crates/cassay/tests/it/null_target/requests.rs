@@ -1,12 +1,12 @@
-//! Tests options of requests, and the counts of retries and speculations, from a study to plan and
-//! report.
+//! Tests options of requests, and the counts of retries and speculations. The tests cover the
+//! study, the plan and the report.
 
 use crate::program::Lab;
 use measure::KindCount;
 use serde_json::json;
 
-/// One in a hundred answers is an error without effect, so cassay may retry any operation. Half of
-/// the answers take longer than the speculation delay.
+/// One in a hundred answers is an error that leaves the data unchanged, so cassay may retry any
+/// operation. Half of the answers take longer than the speculation delay.
 const STUDY: &str = "\
 study: requests
 question: How are requests sent?

@@ -156,7 +156,7 @@ fn sigterm_restores_the_terminal_the_first_and_the_second_time() {
     let pid = std::fs::read_to_string(lab.path().join("pid")).unwrap();
     let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
     for _ in 0..2 {
-        // The first signal may already have ended the program.
+        // The first signal may already have ended the program, so this call may fail.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
     let after = terminal.end();

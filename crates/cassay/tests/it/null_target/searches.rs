@@ -54,7 +54,7 @@ fn a_search_measures_and_reports_its_points() {
     assert!(shown.contains("Results of the searches"), "{shown}");
 }
 
-/// An answer of this target always takes at least 1 ms.
+/// The target always takes at least 1 ms for an answer, so no load meets the limit of 0.1 ms.
 #[test]
 fn a_search_goes_down_to_one_thread_and_reports_no_held_load() {
     let lab = Lab::with(&study(

@@ -21,7 +21,7 @@ fn a_slow_target_that_answers_all_keeps_up_without_warm_up() {
     let lab = Lab::with(SLOW);
     let run = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
     let findings = run.json();
-    // The point is missing if other work on the machine left no valid trial.
+    // If other work on the machine left no valid trial, the findings have no point.
     assert_ne!(findings["points"][0]["saturated"], true, "{findings:#}");
     assert!(!run.stdout.contains("keep up"), "{run}");
 }
@@ -48,7 +48,7 @@ fn a_requirement_that_all_operations_miss_is_never_met() {
     let lab = Lab::with(&SLOW.replace("measure: 3s", "measure: 2s").replace("400ms", "2ms"));
     let required = "require={p99_ms: 1}";
     let run = lab.cassay(&["run", "study.yaml", "--set", required, "--json"]);
-    // If other work on the machine made the trial invalid, nothing is judged.
+    // If other work on the machine made the trial invalid, cassay judges no requirement.
     if run.code != Some(4) {
         run.measured(&lab);
         return;

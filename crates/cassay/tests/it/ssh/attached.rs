@@ -13,8 +13,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
-/// The faults run in order, each after the previous one has ended. A request to a node that is away
-/// fails before the node is back.
+/// The faults run in order. Each fault begins after the previous fault has ended. A request to a
+/// node that is away fails before the node is back.
 const STUDY: &str = "\
 study: theirs
 question: What is seen of a node that is not ours, and does it come back?
@@ -39,7 +39,7 @@ faults: FAULTS
 const ALL: &str = "[{at: 2s, kind: node-pause, for: 3s}, {at: 8s, kind: node-kill, for: 3s}, \
                    {at: 16s, kind: node-stop, for: 3s}, {at: 28s, kind: node-restart}]";
 
-/// Message in the node's log when the node is stopped.
+/// Message that the node writes to its log when it is stopped.
 const MEMORY: &str = "java.lang.OutOfMemoryError";
 
 /// The node and its machine. Dropping this value ends the process.
@@ -49,7 +49,7 @@ struct Theirs {
 }
 
 impl Theirs {
-    /// Starts a node, and a study with these faults.
+    /// Starts a node, and writes a study with these faults.
     fn start(faults: &str) -> Theirs {
         Theirs::start_as(USER, faults)
     }
@@ -240,8 +240,8 @@ fn an_attached_node_is_observed_logged_and_always_comes_back() {
     theirs.wait_until_left();
 }
 
-/// Returns the result of V11 without the host's readings: unknown, or a warning if a hypervisor
-/// stole 2 % of the CPU time.
+/// Returns the result of V11 if the host's readings are missing: unknown, or a warning if a
+/// hypervisor stole 2 % of the CPU time.
 fn unseen_or_stolen(detail: &str) -> &'static str {
     let before = detail.split_once(" % of the CPU time stolen").map_or("", |(before, _)| before);
     let stolen: f64 = before.rsplit(' ').next().unwrap_or("").parse().unwrap_or(0.0);
@@ -378,8 +378,8 @@ impl Theirs {
     }
 }
 
-/// Lets a run stop the node, and kills a process. Returns the command's output, if the command
-/// itself was not killed.
+/// Lets a run stop the node, and then kills a process. Returns the command's output unless the
+/// command itself was killed.
 fn stopped_and_killed(theirs: &Theirs, who: Killed) -> Option<Said> {
     let before = theirs.process();
     let allow = "--allow=create=keyspace1,restart";
@@ -388,7 +388,8 @@ fn stopped_and_killed(theirs: &Theirs, who: Killed) -> Option<Said> {
         before.is_some_and(|before| !before.alive())
     });
     theirs.kill(who);
-    // Without agent and guard, the command would wait for the node until the start timeout.
+    // If both agent and guard are dead, the command would wait for the node until the start
+    // timeout.
     if matches!(who, Killed::Command | Killed::AgentAndGuard) {
         run.kill();
         return None;

@@ -88,7 +88,7 @@ fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     );
 }
 
-/// Returns a run that has measured for some seconds.
+/// Starts a run, and returns it after it has measured for some seconds.
 fn begun(machines: &Machines) -> Started {
     let arguments = arguments(&at_a_rate(60));
     let mut started = Started::new(machines.command(&texts(&arguments)));
@@ -114,8 +114,8 @@ fn heard_until_s(machines: &Machines, client: &str) -> f64 {
     end_s - began_s
 }
 
-/// Checks that the run ends as invalid, with these words about the client, and the time. The client
-/// was still connected at `before_s`.
+/// Checks that the run ends as invalid, and that the reason contains these words about the client
+/// and the time. The client was still connected at `before_s`.
 #[track_caller]
 fn assert_lost(said: &Said, words: &str, before_s: f64) {
     let trial = said.json()["trials"][0].clone();
@@ -199,7 +199,7 @@ fn a_client_whose_ssh_stalls_is_missed_and_leaves_nothing() {
     }
 }
 
-/// A stopped process, which continues when this value is dropped, however the test ends.
+/// A stopped process. Dropping this value continues the process, however the test ends.
 struct Stopped(u32);
 
 impl Stopped {

@@ -16,7 +16,7 @@ const SSHD: &str = "/usr/sbin/sshd";
 /// User ID on each machine. No user of this machine has this ID.
 pub const USER: u32 = 61_001;
 
-/// Programs that the remote script runs. The machines have only these programs.
+/// Programs that the remote script runs. The machines have no other programs.
 const TOOLS: [&str; 20] = [
     "sh",
     "head",
@@ -218,7 +218,7 @@ impl Machines {
         fs::write(self.near("config"), host + &config).unwrap();
     }
 
-    /// Accepts a key in the machine's folder as the machine's host key.
+    /// Accepts the key in a file of the machine's folder as the host key of the machine.
     pub fn know(&self, name: &str, key: &str) {
         let key = fs::read_to_string(self.folder(name).join(key)).unwrap();
         let known = fs::read_to_string(self.near("known")).unwrap();
@@ -231,7 +231,7 @@ impl Machines {
     /// Returns the port on which an sshd listens for the machine.
     fn listen(&mut self, machine: &TestMachine, folder: &Path) -> u16 {
         for _ in 0..10 {
-            // The port is free now, and most probably still free in a moment.
+            // The port is free now. Most probably, it is still free when sshd takes it.
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             let path = folder.display();
             let text = format!(
@@ -326,8 +326,8 @@ impl Drop for Machines {
     }
 }
 
-/// Returns the program under test. Debugging data is stripped if possible, because the program is
-/// sent often.
+/// Returns the program under test. If possible, the program is stripped of debugging data, because
+/// the tests send it often.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -341,7 +341,7 @@ fn program() -> &'static Path {
             return bare;
         }
         // Another run of these tests may be reading the stripped program. So `strip` writes a new
-        // file, and a rename replaces the old one.
+        // file, and a rename replaces the old file.
         let made = folder.join(format!("cassay-stripped-{}", std::process::id()));
         let stripped = command("strip").arg("-o").arg(&made).arg(&whole).output();
         match stripped {

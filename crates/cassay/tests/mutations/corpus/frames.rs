@@ -7,7 +7,7 @@ use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement};
 use cql::value::{CqlType, Value};
 use cql::{Consistency, reply};
 
-/// Name of a frame, and the function that appends the frame.
+/// Name of a frame, and the function that appends the frame to a buffer.
 type Maker<'a> = (&'static str, &'a dyn Fn(&mut Vec<u8>));
 
 /// Returns the frames that the makers write. Each maker writes one frame.

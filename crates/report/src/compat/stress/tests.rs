@@ -50,7 +50,7 @@ fn first_interval() -> Sample {
     sample([("READ", read), ("WRITE", write)], gc, 0.025438)
 }
 
-/// Returns an interval that is less than half a second long, with one idle kind.
+/// Returns an interval that is less than half a second long. One of its kinds is idle.
 fn second_interval() -> Sample {
     let span = (SECOND, SECOND + 450_000_000);
     let read = timing(span, [1, 1, 0], 2_500_000, 0, 1);

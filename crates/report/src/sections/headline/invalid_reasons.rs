@@ -34,11 +34,11 @@ const SHORT_WORDS: [(&str, &str); 21] = [
     ("V16", "The record lacks the ratio of data to memory"),
 ];
 
-/// Description of V14 if no read returned wrong data. In this case the rule mostly judges reads
-/// that found no row, so the description must not report lost data.
+/// Description of rule V14 if no read returned wrong data. In this case, the rule mostly judges
+/// reads that found no row, so the description must not report lost data.
 const NOTHING_READ: &str = "Reads found no row, or cassay could not compare them";
 
-/// Description of V14 if acknowledged data is missing, or differs from the written data.
+/// Description of rule V14 if acknowledged data is missing or differs from the written data.
 const DATA_LOST: &str = "Data was lost, or differs from the writes";
 
 /// A reason with its sort key. Failures come before warnings, and more serious rules before less
@@ -108,7 +108,7 @@ fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<
     })
 }
 
-/// Returns the rule whose violations in single trials this cause explains.
+/// Returns the rule whose violations in single trials a cause explains.
 fn explains(cause: CauseKind) -> Option<&'static str> {
     match cause {
         CauseKind::Others => Some("V18"),

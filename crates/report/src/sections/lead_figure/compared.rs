@@ -1,5 +1,5 @@
-//! Compares variants by throughput and p99, with intervals. At a rate with which all variants kept
-//! up, compares p99 and either the cost that differs most or the median.
+//! Compares variants by throughput and p99, with intervals. If all variants kept up with a rate,
+//! compares p99 and a second metric. This metric is the cost that differs most, or else the median.
 
 use crate::merged_points::{
     ALL, Point, best, compared_value, is_kept_up, most_different_cost, moved_ends, place,
@@ -103,7 +103,7 @@ fn rows(
         ValueRow {
             label: variant_name(point.variant, view).to_owned(),
             value,
-            // An interval that comes from the spread between blocks may extend below zero, but the
+            // The spread between blocks may lead to an interval that extends below zero, but the
             // value itself cannot be negative.
             ci95: ci95.map(|ends| ends.map(|end| end.max(0.0))),
             other: None,

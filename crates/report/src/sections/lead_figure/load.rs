@@ -5,7 +5,7 @@ use crate::number;
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Verdict};
 use crate::run_view::RunView;
 
-/// Minimum number of loads from which a curve is drawn.
+/// Minimum number of loads for which a curve is drawn.
 const PLACES_MIN: usize = 3;
 /// Maximum number of curves that a reader can distinguish at a glance.
 const VARIANTS_MAX: usize = 6;
@@ -128,7 +128,7 @@ fn marks<'p, 'a: 'p>(
     std::iter::once(line).chain(points.filter_map(dot)).collect()
 }
 
-/// Draws a line at the knee of each variant that has one.
+/// Draws a line at the knee of each variant that has a knee.
 fn knees(view: &RunView) -> Vec<LeadMark> {
     let sweeps = view.findings.sweeps.iter().enumerate();
     let knee = |(index, sweep): (usize, &store::record::SweepRecord)| {

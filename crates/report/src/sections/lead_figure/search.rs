@@ -172,7 +172,8 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     }))
 }
 
-/// Marks the result, which is one load, or the range of several searches.
+/// Marks the result. The result of one search is a load, and the result of several searches is a
+/// range.
 fn found(searches: &[&SearchRecord]) -> Option<LeadMark> {
     let range = searches.iter().find_map(|search| search.range);
     if let Some(SearchRangeRecord {

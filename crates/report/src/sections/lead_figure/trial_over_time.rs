@@ -5,7 +5,7 @@ use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, P
 use crate::run_view::{RunView, TrialView};
 use store::record::TrialFinding;
 
-/// Number of bins on the time axis, which is as many as a first screen can show.
+/// Number of bins on the time axis. A first screen can show this many bins.
 const PLACES_MAX: usize = 240;
 /// Minimum length of an interval for which a rate is drawn. The last interval of a window may be
 /// too short.
@@ -130,7 +130,7 @@ fn in_window(
         .filter(move |one| one.kind != CLIENT && one.seconds >= SECONDS_MIN && is_inside(one.t_s))
 }
 
-/// Returns a value for each second, summed over kinds.
+/// Returns a value for each second, which is the sum over all kinds of operations.
 fn seconds(
     trial: &TrialView,
     window: [f64; 2],

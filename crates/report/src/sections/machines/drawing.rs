@@ -59,7 +59,7 @@ pub struct PictureName {
     pub title: String,
 }
 
-/// Returns the picture. `None` if a machine has too many parts, or none.
+/// Returns the picture. `None` if the machine has no parts or too many parts.
 pub fn picture(
     name: PictureName,
     seen: &MachineView<'_>,

@@ -32,8 +32,8 @@ pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     groups
 }
 
-/// Returns true if the records are equal. Threads, resident memory and notes may differ from trial
-/// to trial, and are ignored.
+/// Returns true if the records are equal. Ignores threads, resident memory and notes, which may
+/// differ from trial to trial.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let places = |of: &NodesRecord| -> Vec<[String; 5]> {
         let place = |one: &PlacementRecord| {
@@ -62,7 +62,7 @@ impl<'a> Group<'a> {
         all
     }
 
-    /// Returns the same process's placement in each trial of the group.
+    /// Returns the placement of the same process in each trial of the group.
     pub fn everywhere(&self, one: &PlacementRecord) -> Vec<&'a PlacementRecord> {
         let is_it = |other: &&PlacementRecord| other.who == one.who && other.host == one.host;
         let trials = self.trials.iter();

@@ -25,7 +25,7 @@ const BUCKETS: usize = 36;
 const ROWS_MAX: usize = 12;
 /// Height of a row.
 const ROW_PX: u32 = 64;
-/// Gap between two rows, for the title of the lower one.
+/// Gap between two rows, for the title of the lower row.
 const GAP_PX: u32 = 24;
 /// Space above the rows.
 const ABOVE_PX: u32 = 130;
@@ -73,7 +73,7 @@ fn bytes(series: &ProbeSeries) -> usize {
     TRACE_BYTES + series.values.len().min(2 * BUCKETS) * VALUE_BYTES
 }
 
-/// Series of one group, ordered by name, which are the rows of one chart.
+/// Series of one group, ordered by name. They are the rows of one chart.
 struct Group<'a> {
     name: String,
     rows: Vec<(&'a str, Vec<&'a ProbeSeries>)>,

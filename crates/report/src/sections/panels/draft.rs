@@ -58,8 +58,8 @@ impl Draft {
         for spec in HOSTS.iter().chain(NODES) {
             rows.push(row(spec, trial, &places, finding));
         }
-        // Only places that have a line are named, because imported files can have hundreds of
-        // places.
+        // The legend names only places that have a line, because imported files can have hundreds
+        // of places.
         let lines = rows.iter().flat_map(|row| &row.lines);
         let used: BTreeSet<&str> = lines.map(|l| l.series.group.as_str()).collect();
         let mut legend = places.legend();
@@ -307,7 +307,7 @@ fn line(
     }
 }
 
-/// Returns one row, as described in the table of rows.
+/// Returns one row, as the table of rows describes it.
 fn row(
     spec: &RowSpec,
     trial: &TrialView,

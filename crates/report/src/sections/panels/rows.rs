@@ -24,9 +24,9 @@ pub struct RowSpec {
 pub struct Part {
     /// Name that is shown next to the place. Empty if the title contains the name.
     pub label: &'static str,
-    /// Patterns of the names of series. The first pattern that matches any series is used.
+    /// Patterns of the names of series. The row shows the first pattern that matches any series.
     pub names: &'static [&'static str],
-    /// Way of grouping several series of one place into lines.
+    /// How several series of one place are grouped into lines.
     pub how: Grouping,
     /// Shape in which the lines are drawn.
     pub shape: Shape,
@@ -43,7 +43,7 @@ pub enum Grouping {
     Each,
     /// A line for each host or node. The line is the sum of the series of the host or node.
     Sum,
-    /// A line for each place, for the names with the highest peaks.
+    /// A line for each place. The lines show the names with the highest peaks.
     Highest(usize),
 }
 

@@ -1,5 +1,5 @@
-//! Plots throughput by units in use, with the measurements, N times the throughput of one unit, and
-//! the best curve.
+//! Plots throughput by units in use. Shows the measurements, N times the throughput of one unit,
+//! and the best curve.
 
 use super::{under, units_name};
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, XValues};
@@ -92,8 +92,8 @@ fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f6
     unit.and_then(|point| point.ops_per_s).or_else(|| fit.and_then(|fit| fit.x1))
 }
 
-/// Returns the best curve. If no curve is best, returns the curve that predicts best, or the only
-/// curve.
+/// Returns the best curve. If no curve is best, returns the curve that predicts best or, if there
+/// is only one curve, this curve.
 fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
     let by_prediction = || {
         let fits = arm.fits.iter().filter(|fit| fit.left_out_off.is_some());

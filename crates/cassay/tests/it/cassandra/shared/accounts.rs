@@ -51,7 +51,7 @@ fn session() -> Session {
     Session::open(one_node::address(), &Access::default(), PATIENCE).expect("a session")
 }
 
-/// Returns the hexadecimal digits of the value of a row of `kv`. `None` without a row.
+/// Returns the hexadecimal digits of the value in a row of `kv`. `None` if the row does not exist.
 fn value(session: &mut Session, keyspace: &str, key: &str) -> Option<String> {
     let cql = format!("SELECT value FROM {keyspace}.kv WHERE key = '{key}'");
     let found = session.query(&cql).expect("it is answered");
@@ -69,7 +69,7 @@ fn another(session: &mut Session, keyspace: &str, key: &str, other: Option<&str>
     }
 }
 
-/// Returns the counts of a reading that should be 0.
+/// Returns those counts of the read-back check that should be 0.
 fn errors(back: &Value) -> [u64; 5] {
     ["lost", "stale", "wrong", "resurrected", "unread"].map(|name| back[name].as_u64().unwrap_or(0))
 }
@@ -134,7 +134,7 @@ fn acknowledged_writes_are_found_and_planted_losses_detected() {
         reasons.contains("V14") && reasons.contains("must not be"),
         "{reasons}"
     );
-    // Even if other rules are violated too, the answer and the advice begin with the loss.
+    // Even if the run violates other rules too, the answer and the advice begin with the lost data.
     let findings = said.json();
     let first = findings["answer"][0].as_str().unwrap_or_default();
     assert!(first.starts_with("Data was lost: of "), "{first}");
@@ -145,7 +145,7 @@ fn acknowledged_writes_are_found_and_planted_losses_detected() {
     assert!(next.contains("read row 3: SELECT"), "{next}");
 }
 
-/// The ledgers and histories of both clients are collected and merged.
+/// cassay collects and merges the ledgers and histories of both clients.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn two_clients_share_one_account_and_one_register_history() {

@@ -80,7 +80,7 @@ const FILE: &str = "{file: w.yaml, mix: {MIX: 1}}";
 const PRESENT: &str = "{present: 30}";
 const LOAD: &str = "{load: {operations: 30}}";
 
-/// Studies that cassay must refuse, by kind of operation or by whole workload.
+/// Studies that cassay must refuse. Each case is a kind of operation or a whole workload.
 const REFUSED: [Study; 27] = [
     ("write", PRESENT, ""),
     ("put", PRESENT, ""),

@@ -94,7 +94,7 @@ window: {warmup: 1s, measure: 4s}
 verify: {reads: all, sample: 1000}
 ";
 
-/// Returns the trials of another tool's command line, with every read compared.
+/// Runs another tool's command line and compares every read. Returns the trials.
 fn trials(lab: &Lab, node: SocketAddr, words: &[&str]) -> Vec<Value> {
     let target = format!("attach:{node}");
     let ours = ["--json", "--target", &target, "--set", "verify.reads=all"];
@@ -125,7 +125,8 @@ fn one(mut trials: Vec<Value>) -> Value {
     trials.remove(0)
 }
 
-/// Tests the tool's example profiles. Each program reads the data that the other has written.
+/// Tests the example profiles of cassandra-stress. Each program reads the data that the other
+/// program has written.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn profiles_of_cassandra_stress_are_read_by_either() {
@@ -342,7 +343,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
             &target,
         ];
         let said = lab.cassay(&check).ended_with(code);
-        // Whatever the result is, the check leaves no keyspace.
+        // The check must remove its keyspace, whatever the result is.
         assert_eq!(keyspaces(node), before, "{said}");
         said
     };
@@ -350,7 +351,8 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     assert_eq!(prepared["scratch"], !is_there, "{prepared}");
     // One of the seven operations has two parts, so the file has eight statements.
     assert_eq!(prepared["statements"], 8, "{prepared}");
-    // Answers that only a server can give: the place of the mistake, and the server's own words.
+    // Only a server can give these answers. They contain the place of the mistake, and the server's
+    // own words.
     let filtered = "  by_total: SELECT id FROM orders WHERE total = :total\n  empty_cart:";
     check("  empty_cart:", filtered, 2).says(&[
         "checked.yaml:75:13",

@@ -90,7 +90,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let names: Vec<&String> = kinds.keys().collect();
     assert_eq!(names, ["page", "partition", "row"]);
-    // Every read of a row returned one row, and partitions have several rows.
+    // Every read by row returns one row, and reads by partition return several rows.
     let rows = |kind: &str| trial["counts"][kind]["rows"].as_u64();
     assert_eq!(trial["counts"]["row"]["rows_missing"], 0, "{trial:#}");
     assert!(rows("row") >= kinds["row"]["ops"].as_u64(), "{trial:#}");

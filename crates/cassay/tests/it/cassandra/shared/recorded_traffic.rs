@@ -63,7 +63,7 @@ fn read(folder: &Path) -> Arc<Recording> {
     Arc::new(::query_log::read(&[named], choice).expect("a log"))
 }
 
-/// Returns the first operations of a recording: the kind, level, text and values of each.
+/// Returns the first operations of a recording, with the kind, level, text and values of each.
 fn operations(recording: &Arc<Recording>, count: u64) -> Vec<(String, String, Vec<u8>)> {
     let program = Arc::new(::query_log::program(recording, "log", &[]));
     let mut generator = program.generator(Stage::Main);
@@ -120,7 +120,7 @@ fn traffic_that_a_node_recorded_is_offered_to_it_again() {
     assert!(written.len() > 20, "{written:?}");
 
     session.query("TRUNCATE taped.users").expect("an empty table");
-    // The command line does not allow the study to write.
+    // The command line does not allow the study to write, so cassay refuses the study.
     lab.cassay(&["plan", "again.yaml"])
         .ended_with(2)
         .says(&["--allow write=taped.users"]);
@@ -146,7 +146,7 @@ fn traffic_that_a_node_recorded_is_offered_to_it_again() {
         "{after:?}\n{written:?}"
     );
     assert!(after.iter().any(|row| row.contains("a; b")), "{after:?}");
-    // A missing table is reported before anything is done.
+    // cassay reports a missing table before it does anything else.
     session.execute_schema("DROP TABLE taped.users").expect("no table");
     let said = lab
         .cassay(&["plan", "again.yaml", "--allow", "write=taped.users"])

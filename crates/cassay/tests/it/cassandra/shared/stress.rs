@@ -43,7 +43,7 @@ fn unpacked() -> PathBuf {
         return folder;
     }
     std::fs::create_dir_all(&peers).expect("a folder for peers");
-    // The lock is necessary, because another test process may be fetching the distribution.
+    // The test needs the lock, because another test process may be fetching the distribution.
     let lock = std::fs::File::create(peers.join(".lock")).expect("a lock");
     lock.lock().expect("the lock");
     if folder.join("tools/lib/stress.jar").is_file() {
@@ -64,8 +64,8 @@ fn unpacked() -> PathBuf {
     folder
 }
 
-/// Runs cassandra-stress. The tool's own script requires Java 8, so the test starts java like the
-/// script.
+/// Runs cassandra-stress. The tool's own script requires Java 8, so the test starts Java itself
+/// with the options of the script.
 pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
     let folder = distribution();
     let home = folder.display();
@@ -129,8 +129,8 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
     let reads = read["all"]["ops"].as_u64().unwrap();
     assert_rows_are_right(&read, u64::from(ROWS) + reads);
 
-    // Checks that the test would notice errors. Rows that were never written are missing, each
-    // once.
+    // Checks that the test would notice errors. The test reads rows that were never written, and
+    // each must be counted as missing once.
     let beyond = [
         "data.present=20100",
         "verify={reads: none, sample: 20100}",
@@ -144,7 +144,8 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
         [20_100, 100, 0, 0].map(Some)
     );
 
-    // Tests the reverse in truncated tables, so that the read rows are cassay's.
+    // Tests the reverse direction in truncated tables, so that the tool reads only rows that cassay
+    // has written.
     let load = "{load: {operations: 20000}, reset: truncate}";
     let load = READ.replace("{present: 20000, settle: none}", load);
     lab.write(

@@ -12,7 +12,7 @@ use versions::{LINES, Lack, Line, Release, Setting, SettingRefusal};
 /// refuses other values, because users never intend them.
 const TAKES_ANYTHING: &str = "file_cache_round_up";
 
-/// Returns values of every kind, right and wrong ones.
+/// Returns valid and invalid values of every kind.
 fn values() -> Vec<Value> {
     let texts = [
         "64",
@@ -70,8 +70,8 @@ fn is_refused(line: &Line, name: &str, value: &Value) -> bool {
     lack(line.setting(name, value)) == Some(Lack::Value)
 }
 
-/// Settings for which cassay refuses no value are lists, maps or classes. cassay leaves these to
-/// the server.
+/// Settings for which cassay refuses no value are lists, maps or classes. cassay leaves their
+/// values to the server.
 #[test]
 #[ignore = "needs a Cassandra: cargo xtask ci"]
 fn values_that_the_servers_reader_refuses_are_refused() {
