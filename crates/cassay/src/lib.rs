@@ -2,9 +2,10 @@
 //! connects the other crates.
 //!
 //! [`main`] is the whole program. If the process was started as an agent, a client or an agent's
-//! helper, `main` runs only that. Otherwise it calls [`run`], which other programs may call too.
-//! `run` reads the arguments and clears the leftovers of a killed run. Then it runs the command,
-//! prints any error once, and returns the exit code. Data goes to stdout, messages to stderr.
+//! helper, `main` runs only this agent, client or helper. Otherwise, `main` calls [`run`], which
+//! other programs may call too. `run` reads the arguments and clears the leftovers of a killed run.
+//! Then it runs the command, prints any error once, and returns the exit code. Data goes to stdout,
+//! messages to stderr.
 
 mod args;
 mod command;

@@ -73,7 +73,7 @@ pub fn as_step<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Writes to stdout. No other function writes there.
+/// Writes to stdout. No other function writes to stdout.
 #[expect(
     clippy::disallowed_methods,
     reason = "the only function that writes data"
@@ -172,8 +172,8 @@ pub fn styled(text: &str) {
 }
 
 /// Formats the lines of a table. Each column is as wide as its widest cell, and columns are two
-/// spaces apart. `is_right` selects the right-aligned columns. A row has as many cells as there are
-/// columns.
+/// spaces apart. `is_right` selects the right-aligned columns. Every row has one cell for each
+/// column.
 pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));

@@ -107,7 +107,7 @@ impl Buckets {
     }
 
     /// Selects the readings of stacked series to keep: the readings with the smallest and the
-    /// largest `total` in each bucket. If there are few readings, keeps all.
+    /// largest `total` in each bucket. If the series has few readings, keeps all readings.
     pub fn looks(&self, total: &[(f64, f64)]) -> Vec<usize> {
         if total.len() <= 2 * self.count() {
             return (0..total.len()).collect();

@@ -315,7 +315,8 @@ impl History {
     }
 }
 
-/// Returns the run if its answer is usable, otherwise the reason why the answer is not usable.
+/// Returns the run if its answer is usable. Otherwise, returns the reason why the answer is not
+/// usable.
 fn usable_run(run: Run) -> Result<Run, String> {
     let verdict = run.findings.as_ref().map(|f| f.verdict);
     match (run.state, verdict) {

@@ -22,8 +22,7 @@ pub fn junit(view: &RunView) -> Result<String> {
     let took = took(view);
     let mut suite = TestSuite::new(view.plan.study.as_str());
     suite.set_time(took);
-    // The text format is supported by both time types, so this line converts from one type to the
-    // other.
+    // Both time types support this text format, so this line converts from one type to the other.
     suite.timestamp = began(view).and_then(|began| began.to_string().parse().ok());
     let verdict = Verdict::from_record(view.verdict).to_string();
     for (name, value) in [

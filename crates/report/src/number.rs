@@ -61,8 +61,8 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// Formats a range from the minimum to the maximum, with three digits. If both are equal, returns
-/// one number.
+/// Formats a range from the minimum to the maximum, with three digits. If the two values are equal,
+/// returns one number.
 pub fn range([least, most]: [f64; 2]) -> String {
     if least < most {
         format!("{} to {}", short(least, 3), short(most, 3))

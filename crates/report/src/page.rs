@@ -171,7 +171,7 @@ pub enum Block {
 pub struct Card {
     /// Name of the item.
     pub title: String,
-    /// Place of the item, such as a node. It may be empty.
+    /// Place of the item, such as the name of a node. It may be empty.
     pub detail: String,
     /// Verdict on the item.
     pub verdict: String,

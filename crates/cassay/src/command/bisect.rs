@@ -37,8 +37,8 @@ const BLOCKS_MIN: usize = 4;
 ///
 /// 1. Reads the study, which has one variant, and the builds.
 /// 2. Reads the results of earlier steps.
-/// 3. Compares one build after the other, until it finds the first bad build or finds that it
-///    cannot.
+/// 3. Compares one build after the other, until it finds the first bad build, or finds that the
+///    search cannot continue.
 /// 4. Prints the result.
 pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
@@ -66,7 +66,7 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     bisection.run()
 }
 
-/// Returns the builds from `good` to `bad`, including both.
+/// Returns the builds from `good` to `bad`, including these two builds.
 fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<Vec<Build>> {
     let place = |name: &str| {
         let found = builds.iter().position(|build| build.name == name);

@@ -125,8 +125,8 @@ fn shared(hosts: &[HostExamination]) -> Vec<Shared<'_>> {
 /// Maximum number of names in a cell of the table.
 const NAMES_MAX: usize = 4;
 
-/// Joins names. If there are many names, lists only the first names, followed by the number of
-/// omitted names.
+/// Joins names. If the list is long, lists only the first names, followed by the number of omitted
+/// names.
 fn names(all: &[&str]) -> String {
     match all.len().checked_sub(NAMES_MAX) {
         Some(more) if more > 1 => format!("{} and {more} more", all[..NAMES_MAX].join(", ")),

@@ -398,8 +398,8 @@ fn one(
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {
-            // If this code cannot start a timer, it heals the fault at once, because otherwise
-            // nothing would heal the fault.
+            // If this code cannot start a timer, it heals the fault at once, because no other code
+            // would heal the fault.
             order.heal();
         }
     });

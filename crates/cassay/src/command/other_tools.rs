@@ -232,7 +232,7 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult 
 /// name for it.
 struct Secret {
     password: Option<String>,
-    /// File with the password, if the user names a file instead.
+    /// File with the password, if the user names a file instead of the password.
     named: Option<PathBuf>,
 }
 

@@ -214,7 +214,7 @@ pub fn say_neighbours() {
 }
 
 /// Returns true if the user declared the machine shared, by `CASSAY_SHARED_MACHINE=1`. CI runners
-/// set this variable if nobody uses their numbers.
+/// set this variable if their numbers are not used.
 fn shared_machine() -> bool {
     std::env::var_os("CASSAY_SHARED_MACHINE").is_some_and(|value| !value.is_empty() && value != "0")
 }

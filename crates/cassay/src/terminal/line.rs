@@ -6,7 +6,7 @@
 use super::escape::shown;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Marks the place where a text was cut.
+/// Marks the position at which a text was cut.
 const CUT: &str = "…";
 
 /// Style of a piece of text. The words of the text always express the same meaning as the colour.

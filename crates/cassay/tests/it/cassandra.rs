@@ -259,7 +259,7 @@ fn start_with_stand_in(lab: &Lab, arguments: &[&str]) -> Started {
     Started::new(command)
 }
 
-/// Writes an executable script that takes the place of a program.
+/// Writes an executable script that replaces a program.
 fn script(lab: &Lab, name: &str, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = lab.write(name, text);

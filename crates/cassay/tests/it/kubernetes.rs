@@ -124,8 +124,9 @@ fn assert_gone_in_time(when: &str) {
 }
 
 /// Kills a command at each of its phases. The next command starts while remains of the previous
-/// command may still exist. In the end, nothing of any command remains. `start` starts a command,
-/// and `measures` returns true while the command is measuring. Returns the folders of the commands.
+/// command may still exist. In the end, all objects of all commands are gone. `start` starts a
+/// command, and `measures` returns true while the command is measuring. Returns the folders of the
+/// commands.
 #[track_caller]
 fn assert_gone_of_each(
     mut start: impl FnMut() -> (Lab, Started),

@@ -369,7 +369,7 @@ impl Started {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Stops the program with all its threads, and continues it `length` after all of them have
+    /// Stops the program with all its threads, and continues it `length` after all threads have
     /// stopped. The signal stops the other threads only once one thread has had a CPU to handle the
     /// signal.
     pub fn pause(&self, length: Duration) {
@@ -424,7 +424,7 @@ pub fn skip(why: &str) {
     use std::io::Write;
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    // libtest captures the message, or shows it with --nocapture. Both are fine.
+    // libtest captures the message, or shows it with --nocapture. Both cases are fine.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {why}");
     if let Some(path) = std::env::var_os(SKIPS) {
         let file = std::fs::OpenOptions::new().append(true).create(true).open(path);

@@ -1,5 +1,5 @@
-//! Tests studies from strangers. Forbidden settings are reported at their place, and texts cannot
-//! control the terminal.
+//! Tests studies from strangers. cassay reports a forbidden setting at its position, and texts
+//! cannot control the terminal.
 
 use crate::cli::SMALL;
 use crate::program::Lab;

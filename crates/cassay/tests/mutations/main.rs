@@ -92,7 +92,8 @@ fn keep(kind: &InputKind, seed: u64, input: &[u8]) -> PathBuf {
     path
 }
 
-/// Reads one input. Returns the error of the test, if there is one.
+/// Reads one input. Returns the error of the test. `None` if the program handled the input
+/// correctly.
 fn wrong(kind: &InputKind, input: &[u8], memory_bytes_max: usize) -> Option<String> {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);

@@ -20,7 +20,7 @@ const RATIOS_MAX: usize = 12;
 /// Minimum number of values above a point of a curve. Points with fewer values are not drawn.
 const ABOVE_MIN: f64 = 10.0;
 
-/// Returns the figure. `None` if the runs have nothing in common.
+/// Returns the figure. `None` if the runs have no point in common.
 pub(super) fn figure(
     sides: &[Side<'_>],
     left: &[Point<'_>],

@@ -30,7 +30,8 @@ pub struct Timing {
     /// Number of operations that failed.
     pub errors: u64,
     /// Latency of all operations, including failed operations, in nanoseconds. At a fixed rate,
-    /// latency counts from the time at which an operation was due, otherwise from the send.
+    /// latency counts from the time at which an operation was due. Otherwise, latency counts from
+    /// the send.
     pub latency: Histogram,
 }
 
@@ -231,9 +232,8 @@ fn headed(prefix: &str) -> String {
     )
 }
 
-/// Returns the rows of an interval, which `run` already includes. Empty without operations. If
-/// there are several kinds of operations, each kind has a row, and one more row covers all kinds
-/// together.
+/// Returns the rows of an interval, which `run` already includes. Empty without operations. With
+/// several kinds of operations, each kind has a row, and one more row covers all kinds together.
 pub fn interval(interval: &Sample, run: &Sample) -> String {
     let total = interval.total();
     if total.operations() == 0 {

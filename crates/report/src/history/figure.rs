@@ -103,7 +103,7 @@ fn plot(history: &History, line: &Line) -> CurvePlot {
     }
 }
 
-/// Returns ticks at whole numbers. There are as many as fit.
+/// Returns ticks at whole numbers, as many ticks as fit on the axis.
 fn ticks(runs: usize) -> Vec<f64> {
     let step = runs.div_ceil(10).max(1);
     (1..=runs).step_by(step).map(|run| run as f64).collect()

@@ -1,4 +1,5 @@
-//! Builds tables column by column, so that heading, unit and cells of a column are in one place.
+//! Builds tables column by column, so that the heading, the unit and the cells of a column are
+//! together in the code.
 
 use super::{Cell, Column, Row, Table, Tone};
 use crate::number;

@@ -8,7 +8,8 @@ pub struct LeadFigure {
     pub title: String,
     /// Description for readers who cannot see the figure.
     pub what: String,
-    /// Plots of the figure, side by side if there is enough space, otherwise in one column.
+    /// Plots of the figure. They are side by side if the page is wide enough, and in one column
+    /// otherwise.
     pub plots: Vec<Plot>,
     /// Meanings of the colours, if the names of the marks do not show them.
     pub legend: Vec<(ColorRole, String)>,
@@ -178,7 +179,7 @@ pub struct RowsPlot {
 pub struct ValueRow {
     /// Name of the row.
     pub label: String,
-    /// Value of the row, if there is one.
+    /// Value of the row. `None` if the value is unknown.
     pub value: Option<f64>,
     /// 95 % interval of the value.
     pub ci95: Option<[f64; 2]>,

@@ -9,8 +9,8 @@ use crate::sections::{acknowledged_writes, initial_data, sides};
 use measure::KindCount;
 use store::record::{ServerCountsRecord, SettleEnd, TrialFinding};
 
-/// Returns verified reads, server counts and the load phase. `None` if the run recorded nothing of
-/// this.
+/// Returns verified reads, server counts and the load phase. `None` if the run recorded none of
+/// these.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();

@@ -1,5 +1,5 @@
-//! Results for every combination of a matrix or a grid. Two axes are rows and columns, and there is
-//! a table for each combination of the other axes.
+//! Results for every combination of a matrix or a grid. Two axes are rows and columns. Each
+//! combination of the other axes has a separate table.
 
 use crate::merged_points::axis_value;
 use crate::number;

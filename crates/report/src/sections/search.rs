@@ -11,7 +11,7 @@ use analysis::procedure::Point;
 use analysis::procedure::Role;
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord};
 
-/// Maximum number of searches with a chart. The tables contain all of them.
+/// Maximum number of searches with a chart. The tables contain all searches.
 const CHARTS_MAX: usize = 24;
 
 /// Returns the section on all searches. `None` if the run has no searches.

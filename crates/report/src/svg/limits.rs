@@ -5,7 +5,8 @@ use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
 use crate::page::LeadMark;
 
-/// Number of positions that are tried along a line, both above and below it.
+/// Number of positions that are tried along a line. Each position is tried above and below the
+/// line.
 const PLACES: usize = 24;
 /// Half the height and half the width of a point, including the space around the point.
 const POINT_PX: f64 = 6.5;

@@ -186,9 +186,9 @@ pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area
 }
 
 /// Returns positions as near to the wanted positions as possible, between two ends, and with
-/// distances of at least `gap`. Where there is not enough space, positions are centred on the mean
-/// of the wanted positions (isotonic regression, by pooling neighbours). If not all positions fit,
-/// the last positions are beyond the second end.
+/// distances of at least `gap`. Where space is too small, positions are centred on the mean of the
+/// wanted positions (isotonic regression, by pooling neighbours). If not all positions fit, the
+/// last positions are beyond the second end.
 fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));

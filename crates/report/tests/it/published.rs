@@ -7,8 +7,8 @@ use store::record::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };
 
-/// With ten variants, cards of the first four variants would answer nothing, but cards of the
-/// published ratios do.
+/// With ten variants, cards of the first four variants would not answer the question. Cards of the
+/// published ratios answer it.
 #[test]
 fn published_ratios_are_the_figure_and_cards_of_many_variants() {
     let mut view = fixture::run(1);

@@ -37,8 +37,8 @@ impl Build {
 /// Reads a list of versions, or a file.
 ///
 /// # Errors
-/// A version is unknown, the file cannot be read or has another form, or there are fewer than two
-/// builds.
+/// A version is unknown, the file cannot be read or has another form, or the text names fewer than
+/// two builds.
 pub fn read(text: &str) -> Result<Vec<Build>> {
     let path = Path::new(text);
     let builds = if path.is_file() {

@@ -38,8 +38,8 @@ pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostic
     mapped
 }
 
-/// Returns the place of a value on the command line, if the value occurs on the command line only
-/// once.
+/// Returns the position of a value on the command line, if the value occurs on the command line
+/// only once.
 fn word(line: &str, value: &str) -> Option<Range<usize>> {
     let parts = |c: char| c.is_whitespace() || "=,()'\"".contains(c);
     let mut places = line.match_indices(value).filter_map(|(at, _)| {
@@ -63,7 +63,7 @@ mod tests {
         for (value, expected) in [
             ("5000", "5000"),
             ("'b'", "b"),
-            // Each of these values occurs twice on the command line, or not at all.
+            // Each of these values occurs twice on the command line, or is missing.
             ("5", line),
             ("x", line),
             ("client", line),

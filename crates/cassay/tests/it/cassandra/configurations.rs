@@ -259,8 +259,8 @@ mod long {
         }
     }
 
-    /// Configures a node with exactly the values that it shows. cassay must report all of them as
-    /// in effect, in any notation of the server.
+    /// Configures a node with exactly the values that it shows. cassay must report all these values
+    /// as in effect, in any notation of the server.
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
     fn a_node_that_is_asked_for_all_that_it_shows_has_it_in_effect() {

@@ -1,5 +1,5 @@
 //! Compares cassay's CQL tokens with the tokens of the lexer in the jar of each Cassandra line. A
-//! comment, a name or a text must end at the same place for both lexers.
+//! comment, a name or a text must end at the same position for both lexers.
 //!
 //! A text that cassay accepts means the same to the server. cassay refuses a text that a server
 //! accepts only if the text is ambiguous. The tests execute no statement.

@@ -1,5 +1,5 @@
 //! Tests nodes on machines behind real sshds. Unprivileged agents start, load, measure and observe
-//! the nodes there. A run must leave only jars behind, however it ends.
+//! the nodes on these machines. A run must leave only jars behind, however it ends.
 
 use super::{POINT, only_trial};
 use crate::program::{Said, Started, skip, wait_until};
@@ -24,7 +24,7 @@ fn machines(names: &[&str], block: u8) -> Machines {
     all
 }
 
-/// Returns the processes on a machine, and the content of cassay's folder there.
+/// Returns the processes on a machine, and the content of cassay's folder on the machine.
 fn left(machines: &Machines, name: &str) -> (Vec<u32>, Vec<String>) {
     let entries = fs::read_dir(machines.home(name).join("nodes")).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());

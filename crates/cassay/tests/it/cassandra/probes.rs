@@ -340,8 +340,8 @@ fn by_cql_alone_operations_are_seen_and_the_rest_is_named(attach: &AttachSpec, l
     );
 }
 
-/// The test causes both. A background compaction of a corrupted file throws an exception that no
-/// caller catches. A table that another client creates is a schema change.
+/// The test causes both events. A background compaction of a corrupted file throws an exception
+/// that no caller catches. A table that another client creates is a schema change.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn uncaught_exceptions_and_schema_changes_are_reported() {

@@ -119,8 +119,8 @@ fn owned_shares_are_the_servers_own(lab: &Lab, cluster: &Cluster) {
     );
 }
 
-/// Returns true if a process has ended, or is a zombie. A process that is ending has no command
-/// line any more.
+/// Returns true if a process has ended, or is a zombie. A process that is ending has already lost
+/// its command line.
 fn has_ended(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     let state = |stat: &str| stat.rsplit_once(") ")?.1.chars().next();

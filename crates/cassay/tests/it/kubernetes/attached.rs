@@ -38,9 +38,9 @@ fn confirmed(findings: &Value) -> Vec<String> {
 }
 
 /// cassay finds the cluster, logs in and loads it from pods. With agents in its containers, the
-/// processes of the cluster are visible. One node is paused, another is isolated by a network
-/// policy, and both faults are detected. The password of the cluster appears in no output and in no
-/// file of results.
+/// processes of the cluster are visible. The test pauses one node and isolates another node by a
+/// network policy. cassay detects both faults. The password of the cluster appears in no output and
+/// in no file of results.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_cluster_is_attached_to_by_its_service_and_its_secret() {

@@ -334,8 +334,8 @@ fn program() -> &'static Path {
         let whole = PathBuf::from(env!("CARGO_BIN_EXE_cassay"));
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let bare = folder.join("cassay-stripped");
-        // The gate runs most tests in separate processes. One process strips the program for all of
-        // them.
+        // The gate runs most tests in separate processes. One process strips the program for all
+        // other processes.
         let made_at = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
         if made_at(&bare) > made_at(&whole) {
             return bare;

@@ -66,9 +66,9 @@ fn is_at_rate(view: &RunView, fault: &FaultRecord) -> bool {
     trial.and_then(|trial| trial.point).is_some_and(Point::is_rate)
 }
 
-/// Returns the panels of a fault. At a rate, a panel shows p99, because latency is the cost. A
-/// second panel shows throughput if there is space for both. In a closed loop, the panel shows
-/// throughput.
+/// Returns the panels of a fault. At a rate, a panel shows p99, because latency is the cost. If the
+/// screen has space for two panels, a second panel shows throughput. In a closed loop, the panel
+/// shows throughput.
 fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>; 2] {
     match (is_at_rate(view, fault), has_both) {
         (true, true) => [

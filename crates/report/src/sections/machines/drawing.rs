@@ -2,8 +2,8 @@
 //! L3 groups in each NUMA node, and cores with their threads. Cores have the colours of the nodes
 //! that may run on them.
 //!
-//! Small machines show every core. On large machines, equal neighbouring cores form one tile. If
-//! there are still too many tiles, a whole L3 group forms one tile.
+//! Small machines show every core. On large machines, equal neighbouring cores form one tile. If a
+//! picture would still have too many tiles, a whole L3 group forms one tile.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus, list};
 use crate::number;

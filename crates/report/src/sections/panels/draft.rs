@@ -428,7 +428,7 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     }
 }
 
-/// Returns true if the place is the total of parts that also exist, such as `host1` for
+/// Returns true if the series is the total of parts that also have series, such as `host1` for
 /// `host1/vda`.
 fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
     let part = |s: &&&ProbeSeries| owner(&s.place) == series.place && s.place != series.place;

@@ -5,7 +5,8 @@ use crate::probe_series::{owner, owners};
 use crate::run_view::TrialView;
 use std::collections::BTreeMap;
 
-/// Colours of hosts and nodes. If a host has only one node, both have the same colour.
+/// Colours of hosts and nodes. If a host has only one node, the host and the node have the same
+/// colour.
 pub struct PlaceColors<'a> {
     index: BTreeMap<&'a str, usize>,
     names: Vec<Vec<&'a str>>,

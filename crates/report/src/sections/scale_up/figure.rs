@@ -92,8 +92,8 @@ fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f6
     unit.and_then(|point| point.ops_per_s).or_else(|| fit.and_then(|fit| fit.x1))
 }
 
-/// Returns the best curve. If no curve is best, returns the curve that predicts best or, if there
-/// is only one curve, this curve.
+/// Returns the best curve. If no curve is best, returns the curve that predicts best. If the arm
+/// has only one curve, returns this curve.
 fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
     let by_prediction = || {
         let fits = arm.fits.iter().filter(|fit| fit.left_out_off.is_some());

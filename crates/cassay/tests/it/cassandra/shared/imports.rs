@@ -351,8 +351,8 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     assert_eq!(prepared["scratch"], !is_there, "{prepared}");
     // One of the seven operations has two parts, so the file has eight statements.
     assert_eq!(prepared["statements"], 8, "{prepared}");
-    // Only a server can give these answers. They contain the place of the mistake, and the server's
-    // own words.
+    // Only a server can give these answers. They contain the position of the mistake, and the
+    // server's own words.
     let filtered = "  by_total: SELECT id FROM orders WHERE total = :total\n  empty_cart:";
     check("  empty_cart:", filtered, 2).says(&[
         "checked.yaml:75:13",
