@@ -316,7 +316,8 @@ fn link(from: &Path, to: &Path) -> Result<()> {
         if entry.file_type()?.is_dir() {
             link(&entry.path(), &target)?;
         } else if name != "trial.json" && name != "finding.json" {
-            // The folder may already contain an empty file of this name.
+            // The folder may already contain an empty file of this name. A link needs a free name,
+            // so this code removes the file.
             _ = std::fs::remove_file(&target);
             std::fs::hard_link(entry.path(), &target)
                 .with_context(|| format!("link {}", target.display()))?;

@@ -141,8 +141,8 @@ impl Show {
             }
             Event::TrialSkipped { name, reason, .. } => {
                 let line = format!("  {name}: left out: {reason}");
-                // A search that has ended omits all its remaining points with the same message,
-                // which is shown once.
+                // A search that has ended omits all its remaining points with the same message. The
+                // display shows this message once.
                 if self.left_out != line {
                     terminal::say(&line);
                     self.left_out = line;

@@ -101,7 +101,7 @@ pub fn data_lines(lines: &[Line]) {
     }
     let has_colour = io::stdout().is_terminal() && wants_colour();
     let text: String = lines.iter().map(|line| line.ansi(has_colour) + "\n").collect();
-    // Every line has passed its texts through `shown`.
+    // The text may go to the terminal, because every line has passed its texts through `shown`.
     write_data(&text);
 }
 
@@ -127,7 +127,7 @@ pub fn end(exit: Exit) -> Exit {
         "error: write to stdout: {why}. The output is incomplete\nhint: the results of a run are \
          in its folder: cassay show"
     ));
-    // A failed command has already printed its error.
+    // A failed command keeps its exit, because it has already printed its error.
     if exit == Exit::Done {
         Exit::Error
     } else {
@@ -146,7 +146,7 @@ fn json_text(value: &serde_json::Value) -> String {
     let mut out = String::new();
     for c in format!("{value:#}").chars() {
         if is_command(c) {
-            // All of these characters are below U+10000.
+            // All of these characters are below U+10000, so four digits are enough.
             out += &format!("\\u{:04x}", u32::from(c))
         } else {
             out.push(c)

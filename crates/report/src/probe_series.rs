@@ -308,8 +308,8 @@ mod tests {
         assert_eq!(added(&[&a]), a.values);
         assert_eq!(added_means(&[&a, &b]), [(4.0, 12.0)]);
         assert_eq!(added_means(&[&b]), [(4.0, 2.0)]);
-        // The values are those of the whole trial. For the window, only the number and the sum of
-        // values are known.
+        // The values are those of the whole trial. For the window, the series has only the number
+        // and the sum of values.
         assert_eq!(mean(&a, [0.0, 1.0]), Some(3.0));
     }
 

@@ -1,4 +1,4 @@
-//! `cassay bisect`: finds the first build in a sequence that is worse than the first build.
+//! `cassay bisect`: finds the first build in a sequence that is worse than the good build.
 //!
 //! Each step is an ordinary run in a separate folder. It runs the study with two variants: the good
 //! build and one other build. The results remain in that folder, so that the same command can
@@ -164,7 +164,8 @@ struct EndWords {
 impl Bisection<'_> {
     fn run(&self) -> Result<Exit> {
         let mut seen = vec![SeenBuild::default(); self.builds.len()];
-        // The search first measures the last build, and then halves the remaining builds.
+        // The search first measures the last build, and then halves the remaining builds. So the
+        // number of steps grows with the logarithm of the number of builds.
         let halvings = (self.builds.len() - 1).next_power_of_two().trailing_zeros();
         terminal::say(&format!(
             "bisect: {} builds, {} if each comparison is conclusive",

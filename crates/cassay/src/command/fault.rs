@@ -376,7 +376,7 @@ fn one(
         HoldTime::For(length) => length,
         HoldTime::AfterSeen(length) => tried_within(kind) + length,
     };
-    // The hold time of the fault begins with this step.
+    // The hold time of the fault begins when the fault reaches this step.
     let shown = if kind.length.works() {
         FaultStep::Done
     } else {

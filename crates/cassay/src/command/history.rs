@@ -57,7 +57,7 @@ fn export(history: &History, folder: &Path) -> Result<()> {
     for (name, text) in &files {
         store::write_whole(&folder.join(name), text.as_bytes())?;
     }
-    // Each file is named after its test, except for the configuration.
+    // Each file except the configuration is named after its test.
     let tests: Vec<&str> = files.keys().filter_map(|name| name.strip_suffix(".csv")).collect();
     terminal::say(&format!(
         "for Apache Otava: otava analyze --config-file {} {}",

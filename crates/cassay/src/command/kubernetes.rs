@@ -90,8 +90,8 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
 /// Copies the program to the pod, and prints the output of the run until the run ends. Returns the
 /// exit status of the run.
 fn followed(begun: &BegunRun) -> Result<i32> {
-    // This agent is started only to copy the program to the agent's folder. The program stays in
-    // this folder.
+    // This agent is started only to copy the program to the agent's folder. It can end now, because
+    // the program stays in this folder.
     drop(host::Agent::to(begun.destination())?);
     begun.go()?;
     terminal::say(&format!(

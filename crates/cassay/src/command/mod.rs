@@ -99,8 +99,8 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
             Ok(study)
         }
         Err(StudyError::Mistakes(mistakes)) => Err(Ok(study_errors::refuse(&mistakes, json))),
-        // An unreadable study is a mistake in the command line: see `exit code` in `cassay
-        // explain`.
+        // An unreadable study is a mistake in the command line, so the command exits with the code
+        // for such mistakes.
         Err(error @ StudyError::Unreadable { .. }) => {
             let hint = hint(&args.study).map(|hint| format!("\nhint: {hint}"));
             terminal::say(&format!("error: {error}{}", hint.unwrap_or_default()));

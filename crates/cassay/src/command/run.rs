@@ -179,7 +179,8 @@ fn with_options(
     let path = show.done();
     let ended = outcome.and_then(|outcome| end.finish(&outcome));
     ended.map_err(|error| match path {
-        // An error about damaged files has its own hint and its own exit code.
+        // An error about damaged files already has a hint and an exit code, so this code adds
+        // nothing to it.
         Some(path) if !error.is::<store::DamagedRun>() => to_go_on(&error, &path),
         _ => error,
     })

@@ -271,7 +271,7 @@ impl RunState {
         self.course.clear();
         self.measured_from_ns = None;
         if let Some(trial) = self.trials.get_mut(index) {
-            // A search chooses its points during the run, which changes the name of the trial.
+            // A search chooses its points during the run. Its choice changes the name of the trial.
             name.clone_into(&mut trial.name);
             trial.end = None;
         }

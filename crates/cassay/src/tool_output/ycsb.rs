@@ -262,8 +262,8 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
         let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name).to_uppercase();
-        // Only reads by key can miss a row. A read-modify-write counts the rows that its read
-        // missed.
+        // Only reads by key can miss a row. For a read-modify-write, this is the number of rows
+        // that its read missed.
         let whole = sums.iter().find(|kind| kind.name.to_uppercase() == WHOLE);
         let missing = match sum.name.as_str() {
             "read" => sum.missing,
@@ -271,7 +271,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
             _ => 0,
         };
         let found = sum.ok.saturating_sub(missing);
-        // A whole read-modify-write has no return code.
+        // YCSB prints no return code for a whole read-modify-write.
         let returns = if name == WHOLE {
             [0, 0, 0]
         } else {

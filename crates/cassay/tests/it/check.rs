@@ -156,7 +156,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
 fn a_file_with_a_mistake_asks_nobody() {
     let lab = Lab::new();
     lab.write("w.yaml", &FILE.replace("(:a, :v)", "(:a, :w)"));
-    // No process listens on this port.
+    // No process listens on this port, so the connection fails.
     let check = [
         "workload",
         "check",

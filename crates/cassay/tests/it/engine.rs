@@ -172,8 +172,8 @@ fn a_known_latency_is_measured_and_never_shortened() {
     let (all, intervals, _) = run(&config(&server, schedule, Limit::Operations(1000)));
     // A histogram with three digits may return a value that is one thousandth too low.
     assert!(all.service.quantile_ns(0.0) >= ns - ns / 1000);
-    // Even a slow machine cannot increase the total latency: 16 operations in flight spend 16 s of
-    // latency in a second.
+    // Even a slow machine cannot increase the total latency, because 16 operations in flight spend
+    // at most 16 s of latency in a second.
     let took_ns = intervals.last().expect("an interval").end_ns - intervals[0].start_ns;
     let spent_ns = all.latency.mean_ns() * all.latency.count() as f64;
     assert!(

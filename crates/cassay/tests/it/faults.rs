@@ -40,7 +40,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         agent: Arc::clone(agent),
         host: None,
         process: Some(process),
-        // After a restart, the node has the same address.
+        // The node keeps its address after a restart.
         own: Some(OwnNode {
             conf: root.join("cluster/conf"),
             release: (versions::DEFAULT.release(), target_spec::Origin::Maven),

@@ -75,7 +75,7 @@ fn a_missed_requirement_has_its_exit_code_and_is_always_shown() {
     let listed: Value = lab.cassay(&["list", "--json"]).ended_with(0).json();
     assert_eq!(listed[0]["requirements"], "missed");
     assert!(read("ci/junit.xml").contains("<failure message=\"p99 latency at 4 threads is "));
-    // When the report is written again, the files for pipelines are written again too.
+    // The command that writes the report again also writes the files for pipelines again.
     let again = [
         "report",
         "--to",

@@ -108,7 +108,7 @@ fn a_program_that_is_installed_is_used_if_it_is_ours() {
     assert!(!machines.cache("db1").exists(), "nothing was put there");
     fs::remove_file(machines.folder("db1").join("bin/cassay")).unwrap();
     machines.install("db1", "cassay", "echo another one");
-    // If the user names a folder, this folder contains everything that cassay writes on the
+    // If the user names a folder, this folder must contain everything that cassay writes on the
     // machine.
     let folder = machines.home("db1").join("of-cassay");
     let named = folder.to_str().unwrap();
@@ -380,7 +380,8 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     show()
         .ended_with(1)
         .says(&[&format!("is a program for {ours}, not for {theirs}")]);
-    // A program of another build announces its build in the first message.
+    // A program of another build announces its build in the first message. cassay must refuse this
+    // build.
     let hello = "{\"Hello\":{\"build\":\"x\",\"process\":{\"pid\":1,\"start_ticks\":1}}}";
     let length = format!("\\{:o}\\0\\0\\0", hello.len());
     script(&file, &format!("printf '{length}%s' '{hello}'; exec cat"));
@@ -452,7 +453,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
     let run = ["run", "study.yaml", "--machines", "lab.yaml"];
     let said = Said::from_output(machines.command(&run).output().unwrap()).ended_with(1);
     said.says(&["db2: ", "db3: "]);
-    // Reachable machines are still checked.
+    // The command still checks the machines that it can reach.
     let check = machines.command(&["hosts", "check", "lab.yaml"]).output().unwrap();
     let rows = Said::from_output(check).ended_with(1).to_string();
     for what in [

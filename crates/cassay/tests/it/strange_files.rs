@@ -150,7 +150,7 @@ fn each_command_ends_and_names_a_file_of_an_unexpected_kind() {
                 let said = ended(&lab, arguments);
                 let name = Path::new(file).file_name().unwrap().to_str().unwrap();
                 // A folder is valid where a machine, logs or scrapes are expected, and a link may
-                // point outside of the study's folder. So the error may also be a different one.
+                // point outside of the study's folder. So the command may report a different error.
                 let says = |part: &str| said.stderr.contains(part);
                 let is_named = (says(name) && says(&format!("this is not a file, but {what}")))
                     || says("outside the study's folder")

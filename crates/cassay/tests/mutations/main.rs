@@ -141,7 +141,8 @@ fn foreign_input_never_makes_a_reader_panic_hang_or_fill_memory() {
     std::thread::scope(|scope| {
         let now = &now;
         scope.spawn(move || {
-            // If only this thread panicked, the process would wait for the thread that hangs.
+            // If only this thread panicked, the process would wait for the thread that hangs. So
+            // this code ends the whole process.
             if catch_unwind(AssertUnwindSafe(|| watch(inputs, now))).is_err() {
                 std::process::abort();
             }

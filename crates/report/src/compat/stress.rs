@@ -241,7 +241,8 @@ pub fn interval(interval: &Sample, run: &Sample) -> String {
     }
     let mut text = String::new();
     if run.operations.len() > 1 {
-        // An idle kind still has a row, with zeros over the same period.
+        // An idle kind still has a row. The row has zeros and covers the same period as the other
+        // rows.
         let resting = Timing {
             span_ns: total.span_ns,
             ..Timing::default()

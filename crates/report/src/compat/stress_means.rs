@@ -89,7 +89,8 @@ mod tests {
         .assert_eq(&means(&clients));
         assert_eq!(means(&clients[..1]), "");
         assert_eq!(means(&[clients[0].clone(), Sample::default()]), "");
-        // A client without operations of a kind has no figure for that kind.
+        // A client without operations of a kind has no figure for this kind, so the mean omits this
+        // client.
         let idle = [&clients[..], &[Sample::default()]].concat();
         assert_eq!(means(&idle), means(&clients));
     }

@@ -171,11 +171,13 @@ pub fn end(
                 histogram,
                 (returns, measurement),
             );
-            // If the output contains two measurements, only the first one counts the return codes.
+            // If the output contains two measurements, only the first measurement counts the return
+            // codes.
             returns = &[];
         }
     }
-    // The output contains the return codes once, together with the latencies from the send.
+    // The output contains the return codes once, together with the latencies from the send. So the
+    // second measurement omits them.
     if interval == Interval::Both {
         for one in &series {
             let name = format!("Intended-{}", one.name);

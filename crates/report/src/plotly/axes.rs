@@ -70,7 +70,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
     if axis.scale != Scale::Log {
         made["rangemode"] = "tozero".into();
-        // This format displays `48k`, but it would display small numbers as `500m`.
+        // This format displays `48k`, but it would display small numbers as `500m`. So only axes
+        // with large values use it.
         if values.fold(0.0, f64::max) >= 1000.0 {
             made["tickformat"] = "~s".into();
         }

@@ -81,8 +81,8 @@ fn trial_view(
     let measured = phases.iter().find(|phase| phase.name == "measure");
     let window = measured.map(|phase| [phase.from_s, phase.to_s]);
     let written = trial.overview()?;
-    // Some series come from raw lines. In this case, the trial has no overview, or probes were
-    // added after the overview was written.
+    // A series comes from raw lines if the trial has no overview, or if the probe was added after
+    // the overview was written.
     let (read, read_series) = trial.gather(written.as_ref(), window)?;
     let mut series = SeriesOf::new(&read);
     series.extend(written.iter());

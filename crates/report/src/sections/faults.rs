@@ -138,7 +138,7 @@ pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
         return Vec::new();
     };
     let watched = recovery.map(|found| from + found.watched_s);
-    // If a fault was never healed, its period lasts until the end of the observation.
+    // If a fault was never healed, the period of the fault lasts until the end of the observation.
     let Some(to) = fault.whole_s.or(fault.healing_s).or(watched) else {
         return Vec::new();
     };

@@ -105,7 +105,8 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     } else if most < low {
         ("this run is higher: outside its interval", Tone::Warn)
     } else if (low..=high).contains(&1.0) && !(least..=most).contains(&1.0) {
-        // The published difference may exist even if the measured difference may be zero.
+        // The interval contains the published value and 1. So the measured difference may be zero,
+        // but the published difference may still exist.
         let what = "inside the interval of this run, as is 1 (no difference)";
         (what, Tone::Muted)
     } else if least == most {

@@ -95,7 +95,7 @@ const FIELDS: [Field; 10] = [
     },
     Field {
         title: "Timestamps",
-        // Reads have no write timestamps.
+        // Reads have no write timestamps, so the property does not apply to them.
         value: |r| match r.returns_rows {
             Some(true) => None,
             _ => r.timestamps.clone(),
@@ -125,7 +125,7 @@ fn milliseconds(ms: f64) -> String {
         1000.0.. => (ms / 1e3, "s"),
         _ => (ms, "ms"),
     };
-    // Six digits are enough. Without rounding, the text would contain all digits of sums such as
+    // Six digits are enough. Without rounding, the text would contain all digits of a sum such as
     // 0.1 + 0.2.
     format!("{} {unit}", number::round(value, 6))
 }

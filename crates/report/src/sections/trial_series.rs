@@ -264,7 +264,8 @@ fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
 fn stall_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let late = client_points(trial, |client| client.hiccup_ms_max);
     let silence = client_points(trial, |client| Some(client.quiet_ms).filter(|ms| *ms > 0.0));
-    // Runs of earlier versions recorded neither timer delays nor silences.
+    // Runs of earlier versions recorded neither timer delays nor silences, so their charts lack
+    // these lines.
     let late = highest("client, latest timer", CLIENT_COLOR, "ms", &late, places);
     let silence = highest(
         "target, longest silence",

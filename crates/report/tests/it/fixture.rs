@@ -140,7 +140,7 @@ fn series(kinds: &[&KindInterval]) -> SeriesRecord {
         errors.add(&kind.errors);
     }
     let ops = latency.count();
-    // Each recorded operation represents fifty operations.
+    // Each recorded operation represents fifty operations, so the rate is multiplied by fifty.
     let rate = 50.0 * ops as f64 / MEASURE_S as f64;
     SeriesRecord {
         ops,

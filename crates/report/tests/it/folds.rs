@@ -53,7 +53,8 @@ fn a_print_has_the_answer_charts_and_a_note_on_the_rest() {
         let (_, rest) = script.split_once(&format!("const {name} = ")).expect(name);
         rest.split(';').next().and_then(|text| text.parse().ok()).expect(name)
     };
-    // Within their margins, A4 and US letter are at least 690 px wide and 930 px high.
+    // Within their margins, A4 and US letter are at least 690 px wide and 930 px high. A page for
+    // paper must not be larger.
     assert!(number("PAPER_PX") <= 690 && number("PAPER_PAGE_PX") <= 930);
     assert!(
         3 * (number("PAPER_ROW_PX") + 60) <= 930,

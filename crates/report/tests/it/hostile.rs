@@ -354,7 +354,7 @@ fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_mb() {
             }));
         }
     }
-    // Each trial has thirty probes.
+    // The test gives each trial thirty probes.
     for trial in &mut run.trials {
         let samples = trial.probes.clone();
         for number in 1..30 {

@@ -190,7 +190,7 @@ fn a_machine_of_two_sockets_is_drawn_for_each_placement() {
     let [off, on] = pictures[..] else {
         panic!("{}", pictures.len())
     };
-    // The picture contains packages, NUMA nodes and L3 groups, and every thread in its colour.
+    // The picture must contain packages, NUMA nodes and L3 groups, and every thread in its colour.
     for picture in [off, on] {
         let boxes = ["box d0", "box d1", "box d2"].map(|class| count(picture, class));
         assert_eq!(boxes, [2, 8, 16]);

@@ -232,7 +232,7 @@ fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
             "usual, N times one unit",
         ]
     );
-    // The figure omits points that were not measured. Measured points have intervals.
+    // The figure omits points that were not measured. The measured points have intervals.
     assert_eq!(series[0].y.len(), 5);
     assert!(series[0].y_ci.iter().all(Option::is_some));
     assert_eq!(series[1].y, [Some(10_000.0), Some(80_000.0)]);

@@ -96,7 +96,7 @@ pub(super) fn words() -> Vec<Meaning> {
     let table = from_there.split("\n## ").next().unwrap_or_default();
     let mut found: Vec<Meaning> = Vec::new();
     for row in GLOSSARY.lines().chain(table.lines()).filter_map(cells) {
-        // The header row of each table is skipped.
+        // This code skips the header row of each table.
         if let [word, text] = row[..]
             && word != "word"
             && found.iter().all(|one| !one.name.eq_ignore_ascii_case(word))

@@ -22,7 +22,8 @@ fn plans(template: &Template) {
         assert!(!plan.trials.is_empty(), "{text}");
         let gap = text.lines().find(|line| line.contains('<') && line.contains('>'));
         assert_eq!(gap, None, "what is not answered");
-        // A template explains its settings in comments.
+        // A template explains its settings in comments, so every written study must contain
+        // comments.
         let comments = text.lines().filter(|line| line.trim_start().starts_with('#'));
         assert!(comments.count() >= 5, "{text}");
     }

@@ -151,8 +151,8 @@ impl<'a> Theirs<'a> {
 
 impl Drop for Theirs<'_> {
     fn drop(&mut self) {
-        // The agent of the machine ends only the processes that it started itself, not later
-        // processes.
+        // The agent of the machine ends only the processes that it started itself. Later processes
+        // are killed here.
         for pid in jvms(self.lab) {
             if let Some(process) = Identity::read(pid as u32) {
                 process.signal(Signal::KILL);
@@ -205,7 +205,7 @@ fn a_node_is_observed_and_restarted_by_its_owners_command() {
         on.contains(nodes["nodes"][0]["name"].as_str().unwrap()),
         "settings of the process"
     );
-    // The log of the trial contains the second start of the node, and not the first start.
+    // The log of the trial must contain the second start of the node, and not the first start.
     let name = nodes["nodes"][0]["name"].as_str().unwrap();
     let log = read(&theirs.trial().join("logs").join(name).join("system.log"));
     assert_eq!(log.matches("Startup complete").count(), 1, "{log}");

@@ -148,7 +148,7 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
     lab.write("study.yaml", &snappy);
     let refused = lab.cassay(&["run", "study.yaml", "--allow", "create=others"]);
     refused.says(&["native protocol v5, which has no compression by snappy"]);
-    // A server that gets a request in an older protocol version only answers that it refuses this
+    // If a server gets a request in an older protocol version, it only answers that it refuses this
     // version.
     let mut frame = Vec::new();
     cql::request::startup(&mut frame, Version::V4, 0, None);

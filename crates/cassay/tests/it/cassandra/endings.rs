@@ -112,7 +112,7 @@ fn a_node_that_somebody_stops_is_named_with_its_seconds() {
         }
     };
     signal_all(Signal::STOP);
-    // The pause is as long as a debugger session, and shorter than any timeout.
+    // The pause is as long as a short debugger session, and shorter than any timeout.
     measure::clock::sleep(Duration::from_secs(5));
     signal_all(Signal::CONT);
     run.end().ended_with(3);

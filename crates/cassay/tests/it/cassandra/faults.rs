@@ -93,7 +93,7 @@ fn a_node_is_paused_under_load_while_the_other_answers() {
     assert_answered(&lab, paused);
     let steps_path = lab.run().path.join("trials/00-rate-40/faults.ndjson");
     let all_steps = std::fs::read_to_string(steps_path).unwrap();
-    // On a busy machine, the file may also contain waiting steps. The test ignores them.
+    // On a busy machine, the file may also contain waiting steps. The test ignores these steps.
     let steps = all_steps.lines().filter(|line| !line.contains("\"waiting\""));
     assert_eq!(steps.count(), 5);
     for event in ["fault_injecting", "fault_healing"] {

@@ -55,7 +55,7 @@ fn a_cluster_on_a_machine_is_kept_found_broken_and_removed() {
     assert_eq!(found[0]["clusters"][0]["running"], true, "{found:#}");
     let broken = cassay(&["fault", "test", "node-kill", "--json"]).ended_with(0);
     assert!(broken.to_string().contains("confirmed"), "{broken}");
-    // Cleaning does not affect running nodes.
+    // The command must not affect running nodes.
     cassay(&["hosts", "clean", "lab.yaml"])
         .ended_with(0)
         .says(&["cassay keeps the running cluster"]);

@@ -40,7 +40,8 @@ fn a_node_pinned_to_one_core_shows_it_until_the_undo() {
     };
     let lab = Lab::new();
     let say = &mut |text: &str| eprintln!("{text}");
-    // The placement uses control groups, if this machine has them, and inherited affinity.
+    // In the first case, the placement uses control groups if this machine has them. In the second
+    // case, it uses inherited affinity.
     for isolation in [Isolation::Auto, Isolation::Loopback] {
         let spec = one_core(isolation);
         let mut cluster = cluster::start(&Target::Local(spec.clone()), &dirs(&lab), say).unwrap();

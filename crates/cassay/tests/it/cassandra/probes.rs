@@ -183,7 +183,7 @@ fn probes_of_a_managed_node_count_operations_and_see_pauses() {
     );
     assert!(series["safepoint.stopped"].iter().all(|(_, ms)| *ms >= 0.0));
 
-    // Reads the same node as an attached node.
+    // Attaches to the same node and reads it as an attached node.
     let clusters = std::fs::read_dir(lab.clusters()).unwrap();
     let files = clusters.map(|entry| entry.unwrap().path().join("node1/conf/jolokia.properties"));
     let file = files.into_iter().find(|file| file.is_file());
@@ -230,7 +230,7 @@ fn with_its_password_an_attached_node_shows_as_much(
     let series = watch(&theirs);
     assert_operations_are_counted(&series);
     assert_the_jvm_is_seen(&series, (512 << 20) as f64);
-    // Settling has already flushed the earlier rows to disk.
+    // Settling has already flushed the earlier rows to disk, so the node has one SSTable.
     assert_eq!(last(&series, "table.rows.live_sstables"), 1.0);
     assert!(last(&series, "table.rows.live_disk_space") > 1000.0);
     series
@@ -287,7 +287,7 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     ] {
         assert_eq!(last(&series, same), last(by_mbeans, same), "{same}");
     }
-    // The units must match: a percentile in other units would differ by a factor of a thousand.
+    // The units must match. In other units, a percentile would differ by a factor of a thousand.
     for near in ["client_request.Write.p99", "client_request.Write.mean"] {
         let ratio = last(&series, near) / last(by_mbeans, near);
         assert!((0.02..50.0).contains(&ratio), "{near}: {ratio}");
@@ -302,8 +302,8 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         "commit_log.waiting_on",
     ];
     let is_elsewhere = |name: &&String| others.iter().any(|other| name.starts_with(other));
-    // A statistic of requests exists only after a request of its kind, and the server itself
-    // sometimes scans.
+    // A statistic of requests exists only after a request of its kind. The server itself sometimes
+    // scans, so its statistics of scans may exist.
     let is_idle = |name: &&String| {
         let kind = name.strip_suffix(".mean").or(name.strip_suffix(".p99"));
         let rate = kind.map(|kind| format!("{kind}.ops/s"));

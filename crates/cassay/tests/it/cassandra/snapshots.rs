@@ -257,7 +257,7 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
         .replace("PORT", &agent::setting_value(&text, "port"))
         .replace("USER", &agent::setting_value(&text, "user"));
     lab.write("restoring.yaml", &study);
-    // The server reports this status as true if compactions are disabled.
+    // The server reports this status as true while compactions are disabled.
     let is_on = || {
         let arguments = [json!("keyspace1"), json!(["standard1"])];
         let operation = "getAutoCompactionStatus(java.lang.String,[Ljava.lang.String;)";
@@ -368,8 +368,8 @@ fn the_command_finds_a_damaged_file(lab: &Lab) {
     let said = lab.cassay(&["snapshot", "verify", "loaded", "--json"]).ended_with(1);
     said.says(&["node2", "is damaged: its CRC-32 is", "Data.db"]);
     assert_eq!(said.json()[0]["whole"], true);
-    // Earlier versions imported the damaged snapshot nevertheless. When cassay refuses the restore,
-    // it changes nothing: the rows still exist.
+    // Earlier versions of cassay imported a damaged snapshot. cassay must refuse to restore it and
+    // must not change the data, so the rows still exist.
     for how in [
         &["snapshot", "restore", "loaded"][..],
         &["snapshot", "restore", "loaded", "--offline"],

@@ -74,7 +74,7 @@ fn states_and_owned_shares_are_the_servers_own() {
     let _kept = Kept(&lab);
     let spec = LocalSpec {
         racks: ["r1", "r1", "r2"].map(str::to_owned).to_vec(),
-        // In a cluster with a password, the owner can log in even when a node is down.
+        // The owner of a cluster with a password can log in even when a node is down.
         authentication: Authentication::Password,
         ..small(3)
     };

@@ -152,7 +152,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     );
     theirs.assert_untold(&lab, &said);
 
-    // The operator of the cluster restarts the whole cluster in its own way.
+    // The operator of the cluster restarts the whole cluster in a different way than cassay does.
     let said = lab.cassay(&[
         "run",
         "study.yaml",

@@ -74,7 +74,7 @@ fn a_verb_that_is_missing_is_told_by_the_plan() {
         said.stderr
     );
     with(&rbac, "plan").ended_with(0);
-    // The role that `rbac` prints is sufficient for a run.
+    // The role that `rbac` prints must be sufficient for a run.
     with(&rbac, "run").measured(&field.lab);
     wait_until("nothing of ours is left there", || left().is_empty());
 }

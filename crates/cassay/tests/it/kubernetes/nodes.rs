@@ -67,7 +67,7 @@ impl Drop for Storage<'_> {
         kubectl(&["delete", "storageclass", CLASS]);
         for number in [1, 2] {
             let folder = self.0.path().join(format!("volume-{number}"));
-            // Processes that use the folder end with their pod.
+            // The unmount is lazy, because processes may use the folder until their pod ends.
             let _ = command("umount").arg("-l").arg(folder).status();
         }
     }

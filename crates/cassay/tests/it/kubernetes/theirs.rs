@@ -195,7 +195,8 @@ impl Theirs {
             None,
         );
         let mut opened = None;
-        // The server creates the first user a moment after its first answer.
+        // The server creates the first user a moment after its first answer, so the test waits for
+        // a login.
         wait_until("it lets its owner in", || {
             opened = Session::open(at, &access, HANG_LIMIT).ok();
             opened.is_some()

@@ -70,7 +70,7 @@ fn a_profile_runs_by_its_partitions_and_says_what_the_tool_says() {
         assert!(said.stdout.contains(line), "{line}: {said}");
     }
     assert!(said.stdout.ends_with("END\n"), "{said}");
-    // The same run has left a cassay results folder.
+    // The run must also leave cassay's results folder.
     let run = lab.run();
     let trial = &run.findings.expect("findings").trials[0];
     assert_eq!(
@@ -155,7 +155,7 @@ fn means_of_percentiles_of_several_clients_are_printed() {
         said.stdout.contains("A mean of percentiles is not a percentile"),
         "{said}"
     );
-    // Each client's own times are kept.
+    // The run keeps the times of each client.
     let run = lab.run();
     let trial = run.trial(0).expect("a record").expect("the trial").logs_dir();
     let log = trial.parent().expect("its folder").join("clients.hlog");

@@ -215,7 +215,8 @@ fn the_printed_record_equals_findings_json() {
     let mut printed = finished().1.json();
     let text = std::fs::read_to_string(run().path.join("findings.json")).unwrap();
     let mut file: Value = serde_json::from_str(&text).unwrap();
-    // Checksums are useful only next to the files that they cover.
+    // Checksums are useful only next to the files that they cover, so the output must not contain
+    // `files`.
     assert!(file.as_object_mut().unwrap().remove("files").is_some());
     let printed = printed.as_object_mut().unwrap();
     for key in ["run", "report"] {
@@ -258,7 +259,7 @@ fn figures_are_those_of_a_run_that_took_place() {
             let [count, ops] = [&all[clock]["count"], &all["ops"]].map(|n| n.as_u64().unwrap());
             assert!(count.abs_diff(ops) <= 4, "{trial:#}");
         }
-        // In a closed loop, an operation is due when it is sent.
+        // In a closed loop, an operation is due when it is sent, so none is due and never sent.
         assert_eq!(trial["due_never_sent"], 0);
         assert_eq!(
             trial["verify"]["checked"], 0,

@@ -80,7 +80,7 @@ fn any_procedure_keeps_the_shares_of_a_recording() {
     let lab = lab(&(study + more));
     let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
     let trial = said.json()["trials"][0].clone();
-    // The study repeats 71 operations on one keyspace twenty times.
+    // The study repeats the 71 operations on one keyspace twenty times.
     let counts = counts(&trial);
     for (name, count) in [("insert-shop.users", 23), ("select-shop.users", 32)] {
         let found = counts.iter().find(|(kind, _)| kind == name).map(|kind| kind.1);

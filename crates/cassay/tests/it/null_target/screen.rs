@@ -66,7 +66,7 @@ impl Terminal {
         let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             let mut whole = Vec::new();
-            // Reading from the terminal fails after the terminal was closed.
+            // Reading from the terminal fails after the terminal was closed, which ends the loop.
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 whole.extend_from_slice(&bytes[..count]);
                 *to.lock().unwrap() = String::from_utf8_lossy(&whole).into_owned();
@@ -160,7 +160,7 @@ fn sigterm_restores_the_terminal_the_first_and_the_second_time() {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
     let after = terminal.end();
-    // The program ends with its own exit code, or by the signal.
+    // The program ends with its own exit code (130) or by the signal (143).
     assert!(["130", "143"].iter().any(|code| after.contains(&format!("ended with {code}"))));
 }
 

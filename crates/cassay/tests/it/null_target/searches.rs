@@ -1,7 +1,7 @@
 //! Tests searches: the requested points are run, recorded and shown.
 //!
-//! `cargo xtask searches` tests how precise a search is. Here bounds are so far away that they are
-//! met, or broken, on any machine.
+//! `cargo xtask searches` tests how precise a search is. In these tests, the bounds are so far away
+//! that they are met on any machine, or missed on any machine.
 
 use crate::program::Lab;
 use serde_json::Value;

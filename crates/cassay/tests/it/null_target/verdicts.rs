@@ -103,7 +103,7 @@ fn a_load_that_is_guarded_has_risen_before_anything_is_measured() {
     let warmup_s = trial["warmup"]["seconds"].as_f64().unwrap();
     assert!(warmup_s > 1.9, "{warmup_s} s");
     // At the full rate, five hundred operations would be due in each of the two seconds of warm-up.
-    // Because the rate rises, fewer operations end.
+    // Because the rate rises slowly, fewer operations end.
     let recorded = lab.run().trial(0).unwrap().expect("the trial");
     let lines = recorded.intervals().unwrap().map(Result::unwrap);
     let of_warmup = lines.filter(|line| line.phase == "warmup");

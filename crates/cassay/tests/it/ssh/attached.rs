@@ -69,7 +69,7 @@ impl Theirs {
             program.display(),
             address.port()
         );
-        // The command gets the address of the node.
+        // The script that stops the node receives the node's address as its argument.
         let stop = format!(
             "test \"$1\" = 127.0.0.1 || exit 3\necho {MEMORY} >> {0}/logs/system.log\n\
              cd {0}/node && read pid < pid && kill $pid\n\
@@ -368,7 +368,7 @@ impl Theirs {
             }
             Killed::Agent => kill(agents),
             Killed::AgentAndGuard => {
-                // The agents are stopped first. Otherwise an agent would start another guard at
+                // The test stops the agents first. Otherwise, an agent would start another guard at
                 // once.
                 agents.iter().for_each(|agent| agent.signal(Signal::STOP));
                 kill(guards);

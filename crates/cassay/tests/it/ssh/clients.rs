@@ -71,7 +71,7 @@ fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
         assert_eq!(rule(&together, id)["result"], "pass", "{together:#}");
     }
     assert_ne!(rule(&together, "V5")["result"], "fail", "{together:#}");
-    // The merged histogram contains each client's operations once.
+    // The merged histogram must contain the operations of each client once.
     let clients = together["clients"].as_array().expect("clients");
     let places: Vec<&str> = clients.iter().filter_map(|one| one["place"].as_str()).collect();
     assert_eq!(places, CLIENTS);
@@ -141,7 +141,7 @@ fn assert_lost(said: &Said, words: &str, before_s: f64) {
         at_s.is_some_and(|at_s| at_s >= before_s - 0.1),
         "{before_s} s: {detail}"
     );
-    // The intervals until the client failed are kept.
+    // The run keeps the intervals up to the failure of the client.
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
 }
 

@@ -318,7 +318,8 @@ impl Machines {
 impl Drop for Machines {
     fn drop(&mut self) {
         for child in &mut self.listening {
-            // The child processes of the sshd end with their connections.
+            // The child processes of the sshd end with their connections, so only the sshd itself
+            // is killed here.
             let pid = rustix::process::Pid::from_child(child);
             let _ = rustix::process::kill_process(pid, Signal::TERM);
             let _ = child.wait();

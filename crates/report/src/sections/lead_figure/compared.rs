@@ -103,8 +103,8 @@ fn rows(
         ValueRow {
             label: variant_name(point.variant, view).to_owned(),
             value,
-            // The spread between blocks may lead to an interval that extends below zero, but the
-            // value itself cannot be negative.
+            // The spread between blocks may lead to an interval that extends below zero. The value
+            // itself cannot be negative, so the interval ends at zero.
             ci95: ci95.map(|ends| ends.map(|end| end.max(0.0))),
             other: None,
             text,

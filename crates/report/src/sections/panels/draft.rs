@@ -213,7 +213,7 @@ fn cpu(
     finding: Option<&TrialFinding>,
 ) -> Vec<DraftRow> {
     let of_usr = first_of(trial, CPU_PARTS[0].1);
-    // Only the series of the whole host counts, and not the series of its CPUs.
+    // Only the series of whole hosts name a host. This code omits the series of single CPUs.
     let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
     let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
     hosts.sort_by(|a, b| natural(a, b));

@@ -168,7 +168,7 @@ fn two_clients_share_one_account_and_one_register_history() {
     assert_eq!(back["promise"], "kept", "{back:#}");
     let acknowledged = back["writes_acknowledged"].as_u64().unwrap_or(0);
     assert!(acknowledged > 2000, "{back:#}");
-    // The server has counted the operations and the loaded rows.
+    // The server counts the operations and also the loaded rows.
     let writes = trial["server"]["writes"].as_u64();
     assert_eq!(writes, Some(acknowledged + 20), "{trial:#}");
     assert_eq!(
@@ -219,7 +219,7 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
         allow,
     ];
     // On a busy machine, conflicting transactions end in timeouts. The history contains these
-    // operations too.
+    // transactions too, so it has as many lines as operations.
     let trial = only_trial(&lab.cassay(&arguments));
     let found = &trial["registers"];
     assert_eq!(found["linearizable"], 20, "{found:#}");
@@ -229,7 +229,8 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
     let lines = std::fs::read_to_string(history).unwrap().lines().count();
     assert_eq!(lines as u64, operations);
 
-    // The study has a register that is reset outside of all transactions.
+    // The test resets a register outside of all transactions, so the history violates
+    // linearizability.
     let lab = Lab::with(&study("planted_registers", &registers));
     let mut run = lab.start(&arguments);
     run.wait_for("· measure:");

@@ -148,7 +148,7 @@ fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
     assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
     assert_rows_are_right(&read("ops(simple1=1)"), PARTITIONS);
 
-    // Tests the reverse in a truncated table.
+    // Tests the reverse direction in a truncated table.
     let insert = words(&profile, "ops(insert=1)", &["truncate=once"]);
     let allow = ["stress", "--allow", "truncate=stresscql,write=stresscql"];
     let wrote = one(trials(lab, node, &[&allow[..], &insert].concat()));
@@ -156,7 +156,7 @@ fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
     assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
     let read = counted(lab, node, &words(&profile, "ops(simple1=1)", &[]));
     assert_eq!(summary(&read, "Total errors"), 0, "{name}");
-    // The number of partitions that returned rows equals the number of all partitions.
+    // Every partition must have returned rows.
     assert_eq!(summary(&read, "Total partitions"), PARTITIONS, "{name}");
 }
 
@@ -183,7 +183,8 @@ fn every_type_of_column_is_read_back() {
             assert_rows_are_right(&trial, PARTITIONS);
         }
     }
-    // Checks that an error would be visible. Partitions beyond the written partitions have no rows.
+    // Checks that the test would notice an error. Partitions beyond the written partitions have no
+    // rows.
     let beyond: Vec<&str> = words("profile=all-types.yaml", "ops(validate=1)", &[])
         .into_iter()
         .map(|word| {
@@ -263,7 +264,7 @@ fn easy_stress_reads_what_it_has_populated() {
     let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
     assert_eq!(names, ["populate", "run"]);
     assert_eq!(trials[0]["server"]["writes"], 200);
-    // Half of the operations of the run are reads.
+    // Half of the operations of the run are reads, so at least 150 rows are checked.
     assert_rows_are_right(&trials[1], 150);
 }
 
@@ -360,7 +361,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
         "ALLOW FILTERING",
     ]);
     if is_there {
-        // A column of the existing table differs from the file.
+        // The existing table has a column whose type differs from the type in the file.
         let other = check("worker int)", "worker bigint)", 2);
         other
             .says(&["the server requires int here, but the workload generates `worker` as bigint"]);

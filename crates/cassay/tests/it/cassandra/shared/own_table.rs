@@ -127,7 +127,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
     ];
     lab.cassay(&twin).ended_with(0);
     lab.cassay(&twin).ended_with(1).says(&["already exists"]);
-    // The node prepares all statements of the twin.
+    // The node can prepare all statements of the twin.
     let check = ["workload", "check", "twin.yaml", "--target", &target];
     lab.cassay(&check).ended_with(0).says(&["prepared all "]);
     let wrong = ["workload", "twin", "\"Shop\".orders", "--target", &target];
