@@ -111,7 +111,8 @@ fn show_costs(
 ) -> Result<()> {
     println!("\nprobe      looks  own CPU µs/look  node's CPU ms/look  longest ms  values/look");
     for (name, cluster, spec) in one_by_one(ours, theirs, spec) {
-        // The CPU time is measured before each probe, because an idle node uses less and less CPU.
+        // This code measures the CPU time before each probe, because an idle node uses less and
+        // less CPU.
         let before = cpu_seconds(pid, seconds)?;
         let probes = cluster.probe(&spec, KEYSPACE, &[TABLE])?;
         let busy = cpu_seconds(pid, seconds)?;

@@ -46,11 +46,11 @@ const BEAT_EVERY: Duration = Duration::from_secs(1);
 /// Way in which a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// The run is shown on the full screen.
+    /// A full screen shows the run.
     Screen,
-    /// The run is shown as a status line that is rewritten.
+    /// A status line shows the run. The line is rewritten for each change.
     Moving,
-    /// The run is shown as a line for each phase, and some lines during the phase.
+    /// Plain lines show the run: a line for each phase, and some lines during the phase.
     Plain,
 }
 
@@ -119,8 +119,8 @@ impl Show {
                     path.display()
                 ));
                 self.path = Some(path);
-                // The display takes the screen only now. An error before the run begins is printed
-                // as lines.
+                // The display takes the screen only now, because an error before this point should
+                // appear as lines.
                 if self.manner == Manner::Screen {
                     self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
                 }

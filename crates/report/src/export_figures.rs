@@ -9,7 +9,7 @@ use crate::run_view::RunView;
 use crate::sections::lead_figure::{course_of, load_figure};
 use crate::svg;
 
-/// Minimum number of values above a point of a curve. Points with fewer values are not drawn.
+/// Minimum number of values above a point of a curve. The plot omits points with fewer values.
 const ABOVE_MIN: f64 = 10.0;
 
 /// A figure as a file.

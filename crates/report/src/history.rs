@@ -363,7 +363,7 @@ impl UsedRun {
         let resolved = &run.plan.resolved;
         let flat = |(name, tree): (&String, &Value)| {
             let mut flat = flatten(tree);
-            // Requirements do not affect the measurement, so they are omitted.
+            // Requirements do not affect the measurement, so the facts do not contain them.
             flat.retain(|key, _| !key.starts_with("require"));
             for (file, text) in &resolved.overrides.inputs {
                 flat.insert(format!("file {file}"), format!("{} bytes", text.len()));

@@ -2,8 +2,8 @@
 //! question, the answer, the requirements, the tables of results and faults, and the reasons why
 //! the run is not valid.
 //!
-//! Charts, details and columns for wide screens are left out, because the report contains them. All
-//! text is escaped, so that a study can add neither markup nor a mention.
+//! The Markdown omits charts, details and columns for wide screens, because the report contains
+//! them. This module escapes all text, so that a study can add neither markup nor a mention.
 
 use crate::page::{Align, Block, Cell, Headline, Page, Table, Verdict};
 

@@ -1,8 +1,8 @@
 //! Points, which merge all trials of one variant at one position on the axes.
 //!
-//! An invalid trial is listed, but its numbers are not used. If all trials of a point are invalid,
-//! the point uses them and is marked as invalid. Percentiles of several blocks come from merged
-//! histograms, and are never averaged.
+//! A point lists an invalid trial, but does not use its numbers. If all trials of a point are
+//! invalid, the point uses them and is itself invalid. Percentiles of several blocks come from
+//! merged histograms, and are never averaged.
 
 use crate::number;
 use crate::page::{Table, TableBuilder, Verdict};

@@ -303,7 +303,7 @@ impl Column {
         }
     }
 
-    /// Marks the column as optional: it is left out if space is limited.
+    /// Marks the column as optional. Renderers omit an optional column if space is limited.
     pub fn wide(mut self) -> Column {
         self.wide_only = true;
         self

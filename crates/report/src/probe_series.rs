@@ -144,9 +144,9 @@ fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
     &series.values[begin..end.max(begin)]
 }
 
-/// Adds several series, value by value. Simultaneous readings have nearly the same time, so
-/// readings within [`LOOK_S`] are added up. If the values are summaries of bins, the extremes of
-/// the sum are unknown. The extremes that are drawn never exceed the largest and the smallest
+/// Adds several series, value by value. Simultaneous readings have nearly the same time, so this
+/// function adds up readings within [`LOOK_S`]. If the values are summaries of bins, the extremes
+/// of the sum are unknown. The extremes that are drawn never exceed the largest and the smallest
 /// possible sum.
 pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if let [only] = series {

@@ -1,8 +1,8 @@
 //! Draws a [`LeadFigure`] as SVG, without scripts and references. Classes in the style sheet of the
 //! page set the colours, so the same figure works in light mode, in dark mode and on paper.
 //!
-//! The figure is drawn twice, for a wide page and for a narrow page. The style sheet shows one of
-//! the two drawings.
+//! The page contains two drawings of the figure, for a wide page and for a narrow page. The style
+//! sheet shows one of the two drawings.
 
 mod axis;
 mod curve;

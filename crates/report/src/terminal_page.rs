@@ -1,8 +1,8 @@
 //! Renders the page for a terminal, as plain lines without colours that are readable from 80
 //! columns on.
 //!
-//! Charts, pictures and details are omitted. The tables contain the same numbers, and the HTML
-//! report contains the rest. An asterisk marks text that is grey on the HTML page.
+//! The terminal page omits charts, pictures and details. The tables contain the same numbers, and
+//! the HTML report contains the rest. An asterisk marks text that is grey on the HTML page.
 
 use crate::page::{Align, Block, Card, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
 use store::record::RuleOutcome;
@@ -157,8 +157,7 @@ fn block(out: &mut String, what: &Block) {
     }
 }
 
-/// Writes the name and facts of a card. Tables of the card are omitted, because they need more
-/// space.
+/// Writes the name and facts of a card. Omits tables of the card, because they need more space.
 fn card(out: &mut String, card: &Card) {
     out.push('\n');
     line(out, &clean(&format!("{}: {}", card.title, card.verdict)));

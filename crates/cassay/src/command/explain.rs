@@ -87,8 +87,8 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     let last = format!(".{wanted}");
     let is_last = |meaning: &&Meaning| meaning.name.ends_with(&last);
     let by_last: Vec<_> = all.iter().filter(is_last).collect();
-    // Matches of the last part are added only if few names match. Otherwise a word such as `window`
-    // would match every key that ends with `.window`.
+    // `explain` adds matches of the last part only if few names match. Otherwise a word such as
+    // `window` would match every key that ends with `.window`.
     if found.is_empty() || found.len() + by_last.len() <= SHOWN_MAX {
         found.extend(by_last);
     }

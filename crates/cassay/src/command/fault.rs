@@ -21,7 +21,7 @@ use target_spec::{CapabilityStatus, DiskSpec, HostIndex, NO_HA_OF_MACHINES, Node
 /// Time for which `cassay fault test` keeps a fault active.
 const TRIED_FOR: Duration = Duration::from_secs(3);
 
-/// Maximum time until a tested fault is observed.
+/// Maximum time until a probe observes a tested fault.
 const TRIED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Time limit of a fault that performs a task. It is long because such a fault restarts every node,
@@ -354,7 +354,7 @@ fn listen() -> Result<()> {
 enum HoldTime {
     /// Time since the injection of the fault, or since the completion of its task.
     For(Duration),
-    /// Time since the fault was observed.
+    /// Time since a probe observed the fault.
     AfterSeen(Duration),
 }
 
@@ -417,7 +417,7 @@ fn one(
     })
 }
 
-/// Returns the time limit until a fault is observed.
+/// Returns the time limit until a probe must observe a fault.
 fn tried_within(kind: &FaultKind) -> Duration {
     if kind.length.works() {
         DONE_WITHIN

@@ -113,7 +113,7 @@ struct Files {
 /// Returns the study and the files that it names. If the study has mistakes, returns the mistakes.
 fn files(args: &InsideArgs) -> Result<Files, StudyError> {
     let mut overrides = Overrides::default();
-    // Trust is not checked here, because the run in the pod checks it.
+    // This code does not check trust, because the run in the pod checks it.
     overrides.granted.trust = true;
     let study = resolve::read(&args.study, &overrides)?;
     let mut texts = study.inputs;

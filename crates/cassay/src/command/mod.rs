@@ -174,8 +174,8 @@ fn dirs() -> Result<Dirs> {
     })
 }
 
-/// Returns the capabilities of a local cluster on this machine. The cluster is assumed to have
-/// hosts with volumes, so that the capabilities of hosts are included.
+/// Returns the capabilities of a local cluster on this machine. Assumes that the cluster has hosts
+/// with volumes, so that the result includes the capabilities of hosts.
 fn capabilities_here() -> Vec<CapabilityStatus> {
     let host = HostSpec {
         volume_bytes: Some(VOLUME_BYTES),

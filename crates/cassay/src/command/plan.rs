@@ -51,7 +51,7 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
     ask(study, &plan, common)
 }
 
-/// Does the same as `run` for a command line that is only checked, so the cluster may be
+/// Does the same as [`run`] for a command line that cassay only checks, so the cluster may be
 /// unreachable.
 pub fn show_words(study: &Study, common: &Common) -> Result<Exit> {
     let plan = describe(study, common)?;
@@ -121,7 +121,7 @@ fn clusters(found: &Preflight) -> Exit {
 
 fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
-    // Faults are omitted here, because the drawing of the phases shows them.
+    // This list omits faults, because the drawing of the phases shows them.
     let is_said = |condition: &Condition| condition.about != "faults";
     let conditions: Vec<Condition> =
         conditions::conditions(study).into_iter().filter(is_said).collect();
@@ -179,7 +179,8 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     text + &time_use(plan)
 }
 
-/// Describes the share of the time that is measured, and the steps that take the rest of the time.
+/// Describes the share of the time in which cassay measures, and the steps that take the rest of
+/// the time.
 fn time_use(plan: &Plan) -> String {
     let estimate = &plan.estimate;
     if estimate.seconds <= 0.0 {

@@ -293,8 +293,8 @@ fn say_remains(outcome: &RunEnd) {
     }
 }
 
-/// Prints the requirements that are not met, and returns the exit code. An invalid run exits with
-/// `Exit::Invalid`, even if it also missed a requirement.
+/// Prints the requirements that the run missed, and returns the exit code. An invalid run exits
+/// with `Exit::Invalid`, even if it also missed a requirement.
 fn exit_of(findings: &FindingsRecord) -> Exit {
     for requirement in &findings.requirements {
         if requirement.is_missed() {

@@ -195,7 +195,7 @@ fn guests(plan: &Plan) -> String {
         row(is_of(Profile::Vsphere7), "vSphere 7", &plan.vsphere7),
         row(is_of(Profile::Vsphere8), "vSphere 8", &plan.vsphere8),
     ];
-    // Equal topologies are printed once.
+    // The text contains equal topologies only once.
     let mut known: Vec<&VirtualTopology> = Vec::new();
     for instance in &plan.instances {
         if !known.contains(&&instance.pinned) {
@@ -210,7 +210,7 @@ fn guests(plan: &Plan) -> String {
     terminal::table(&rows, &[false, false, false])
 }
 
-/// Formats the start options of each instance. Equal options are printed once.
+/// Formats the start options of each instance. The text contains equal options only once.
 fn settings(plan: &Plan) -> String {
     let words = |instance: &Instance| {
         let yaml = instance.yaml;

@@ -61,7 +61,7 @@ pub fn course(curve: &Curve, seconds: &VecDeque<Second>, size: Size) -> Vec<Line
 }
 
 /// Returns the maximum of the axis. During a measurement, only measured seconds count, because
-/// loading and reading back rows is much faster. Higher values are cut off at the top.
+/// loading and reading back rows is much faster. The curve cuts off higher values at the top.
 fn most<'s>(curve: &Curve, seconds: impl DoubleEndedIterator<Item = &'s Second> + Clone) -> f64 {
     let of_now = seconds.clone().next_back().is_some_and(|newest| newest.is_measured);
     let same = seconds.filter(|second| second.is_measured || !of_now);

@@ -2,8 +2,7 @@
 //!
 //! From top to bottom, the screen shows the current phase and the time left, curves of throughput
 //! and p99, errors, nodes and faults, clients and hosts (if the run has several), the trials,
-//! messages, and keys. On a small screen, trials and messages are shortened, but the figures are
-//! not.
+//! messages, and keys. A small screen has fewer trials and messages, but all figures.
 
 use super::braille_curve::{Curve, course};
 use super::machines::machines;
@@ -28,7 +27,7 @@ const ROOMY: usize = 80;
 const AIRY: usize = 20;
 /// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
-/// Number of future trials that remain visible before earlier trials are omitted.
+/// Number of future trials that remain visible while the screen already omits earlier trials.
 const COMING: usize = 2;
 
 const THROUGHPUT: Curve = Curve {

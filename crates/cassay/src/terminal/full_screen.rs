@@ -1,10 +1,10 @@
 //! Takes the full screen, paints it, and restores the terminal.
 //!
 //! The terminal is restored when the screen is dropped, when a thread panics, and when a signal
-//! ends the process immediately. So [`give_back`], which restores it, uses only two system calls
-//! and settings that were saved before.
+//! ends the process immediately. So [`give_back`], which restores the terminal, uses only two
+//! system calls and settings that were saved before.
 //!
-//! Only lines that have changed since the last painting are painted.
+//! A painting only sends the lines that have changed since the last painting.
 
 use super::line::Line;
 use super::output;

@@ -28,8 +28,8 @@ struct Sum {
     /// Number of reads that found no row. The server answered these reads, but YCSB counts them as
     /// failures.
     missing: u64,
-    /// Latency of failed operations, measured from the intended time. For failed operations, the
-    /// time from the send is not measured.
+    /// Latency of failed operations from the intended time. cassay does not measure the time from
+    /// the send for failed operations.
     failed: Histogram,
     service: Histogram,
     latency: Histogram,
@@ -284,8 +284,8 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
         add(&mut all, &name, returns, times);
         let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
         if let Some(series) = all.iter_mut().find(|series| series.name == name) {
-            // The values of a read-modify-write's parts are merged with the values of reads and
-            // updates.
+            // This code merges the values of a read-modify-write's parts with the values of reads
+            // and updates.
             series.averages.extend(averages);
             series.averages.sort_by_key(|(ms, _)| *ms);
         }

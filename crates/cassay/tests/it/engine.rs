@@ -297,8 +297,9 @@ fn reads_are_compared_with_what_the_seed_says() {
     }
 }
 
-/// The server stops in the middle and comes back on the same port. Operations in flight fail.
-/// Operations that are due meanwhile are dropped or sent late. No operation is counted twice.
+/// The server stops in the middle and comes back on the same port. Operations in flight fail. The
+/// client drops operations that are due meanwhile, or sends them late. It counts no operation
+/// twice.
 #[test]
 fn a_node_that_leaves_and_returns_costs_operations_but_no_count() {
     let mut server = Some(null_that_comes_back());

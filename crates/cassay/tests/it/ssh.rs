@@ -472,7 +472,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
         .ended_with(1)
         .says(&["nothing to remove", "cassay did not reach 2 of 3 machines"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
-    // If the study was written by another person, its machines need trust.
+    // If another person wrote the study, its machines need trust.
     let text = fs::read_to_string(machines.lab.path().join("lab.yaml")).unwrap();
     machines.lab.write("beside.yaml", &text);
     let study = study.replace("hosts: 3", "machines: beside.yaml");

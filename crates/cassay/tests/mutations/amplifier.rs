@@ -1,9 +1,9 @@
 //! Makes inputs that repeat a small part many times. Such inputs are valid texts that could make a
 //! reader use all memory or time.
 //!
-//! Every text is amplified in the same ways, regardless of its language. Each part is repeated up
-//! to a size (unchanged, or with another number each time), nested, or made longer. Each number is
-//! replaced by a large number.
+//! The amplifier treats texts in all languages in the same way. It repeats a part up to a size
+//! (unchanged, or with another number each time), nests a part, or makes it longer. It also
+//! replaces a number by a large number.
 
 use crate::mutator::Mutator;
 

@@ -48,8 +48,8 @@ impl InputKind {
         }
     }
 
-    /// Returns the kind of input for a file of a run. Each file is an input by itself, and is also
-    /// read as part of the golden run, which an earlier version wrote.
+    /// Returns the kind of input for a file of a run. cassay reads each file by itself, and also as
+    /// part of the golden run, which an earlier version wrote.
     fn run_file(
         name: &'static str,
         weight: u64,

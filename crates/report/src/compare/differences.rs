@@ -53,8 +53,8 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
     }
 }
 
-/// Returns the resolved study. Files that the study names are replaced by their length and hash,
-/// because keys of a user's table must not appear on a shared page.
+/// Returns the resolved study. The length and the hash of a file replace the content of each file
+/// that the study names, because keys of a user's table must not appear on a shared page.
 fn study(run: &RunView) -> BTreeMap<String, String> {
     let mut resolved = run.plan.resolved.clone();
     for text in resolved.overrides.inputs.values_mut() {

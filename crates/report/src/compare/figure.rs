@@ -17,7 +17,7 @@ use store::record::{ComparisonRecord, Finding};
 const PLACES_MIN: usize = 3;
 /// Maximum number of ratios on the first screen.
 const RATIOS_MAX: usize = 12;
-/// Minimum number of values above a point of a curve. Points with fewer values are not drawn.
+/// Minimum number of values above a point of a curve. The plot omits points with fewer values.
 const ABOVE_MIN: f64 = 10.0;
 
 /// Returns the figure. `None` if the runs have no point in common.

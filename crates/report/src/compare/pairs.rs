@@ -84,8 +84,8 @@ struct SeenComparison {
 }
 
 /// Compares the points. One block is one observation, and the blocks of two runs are not pairs.
-/// Latencies of saturated points are omitted, because they depend on the length of the trial. Two
-/// lower bounds have no ratio.
+/// Omits latencies of saturated points, because they depend on the length of the trial. Also omits
+/// pairs of lower bounds, because they have no ratio.
 fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenComparison> {
     let primary = primary(matched);
     let mut found = Vec::new();

@@ -2,8 +2,8 @@
 //! is a CSV file for each variant and point, and `otava.yaml` with a test for each file.
 //!
 //! Metrics are written as a mapping from each metric to its direction. For a plain list of names,
-//! Otava assumes that higher is always better. A cell must contain a number, so a run without a
-//! value is omitted.
+//! Otava assumes that higher is always better. A cell must contain a number, so the export omits a
+//! run without a value.
 
 use super::{History, Line};
 use crate::merged_points::place;

@@ -32,7 +32,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::text(title), cell)
     }
 
-    /// Adds a column of text that is left out if space is limited.
+    /// Adds a column of text that renderers omit if space is limited.
     pub fn wide_text<C: Into<Cell>>(self, title: &str, cell: impl Fn(R) -> C) -> Self {
         self.column(Column::text(title).wide(), cell)
     }
@@ -42,7 +42,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::number(title, unit), cell)
     }
 
-    /// Adds a column of numbers that is left out if space is limited.
+    /// Adds a column of numbers that renderers omit if space is limited.
     pub fn wide_number<C: Into<Cell>>(
         self,
         title: &str,
@@ -106,7 +106,7 @@ impl Cell {
         Cell::new(number::ABSENT).tone(Tone::Muted)
     }
 
-    /// Returns a cell with a count that should be 0. A count above 0 is marked.
+    /// Returns a cell with a count that should be 0. The tone marks a count above 0.
     pub fn zero_expected(count: u64, tone_if_any: Tone) -> Cell {
         Cell::new(number::count(count)).tone(if count > 0 { tone_if_any } else { Tone::Plain })
     }

@@ -1,5 +1,5 @@
-//! The figure at the top of a page, which answers the question at a glance. It is drawn without a
-//! script, and a second time in other proportions for a narrow page.
+//! The figure at the top of a page, which answers the question at a glance. The page contains two
+//! drawings of the figure, for wide and for narrow pages. They need no script.
 
 /// One or two plots that answer the question.
 #[derive(Clone, Debug, Default)]

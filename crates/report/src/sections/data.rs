@@ -165,7 +165,7 @@ fn counts_table(view: &RunView) -> Table {
 }
 
 fn server_table(view: &RunView) -> Table {
-    // Reads and writes are compared separately, because in a sum, too many reads would hide missing
+    // The page compares reads and writes separately. In a sum, too many reads would hide missing
     // writes.
     let difference = |server: &ServerCountsRecord| {
         let of = |theirs: u64, ours: u64| match ours {

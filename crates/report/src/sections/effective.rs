@@ -137,7 +137,8 @@ fn without_own(value: &str, node: &NodeRecord) -> String {
     let address = node.address.rsplit_once(':').map_or(node.address.as_str(), |(a, _)| a);
     let mut text = value.to_owned();
     for own in [address, &node.name, &node.host] {
-        // Shorter names are not replaced, because a short name may occur in other words by chance.
+        // This code does not replace shorter names, because a short name may occur in other words
+        // by chance.
         if own.len() > 3 {
             text = replace_word(&text, own);
         }

@@ -53,8 +53,8 @@ enum Value {
     Place(procedure::Point),
 }
 
-/// Returns the axes. The load comes first, then the axes of the matrix. Axes with only one value
-/// are omitted.
+/// Returns the axes. The load comes first, then the axes of the matrix. Omits axes with only one
+/// value.
 fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     let mut places: Vec<procedure::Point> = Vec::new();
     let measured = view.findings.usable_points().filter_map(|point| point.point);

@@ -64,7 +64,7 @@ fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
     }
     kinds.sort_by_key(|kind| *kind != ALL);
     // With only one kind, the curve of all kinds together would be the same as the curve of this
-    // kind, so it is omitted.
+    // kind, so the chart omits it.
     if kinds.len() == 2 && kinds.first() == Some(&ALL) {
         kinds.truncate(1);
     }

@@ -18,7 +18,7 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     if !view.facts.is_empty() {
         blocks.push(Block::Facts(view.facts.clone()));
     }
-    // Separate sections show the settings that are recorded per trial.
+    // Separate sections show the settings that cassay recorded per trial.
     let told = effective::is_known(view);
     if !told {
         blocks.extend(nodes_table(view).map(Block::Table));

@@ -184,8 +184,8 @@ pub fn trial_spreads(view: &RunView, trial: &TrialView) -> Vec<Spread> {
 fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spread> {
     let named = |s: &&ProbeSeries| measure.names.iter().any(|name| is_like(&s.name, name));
     let mine: Vec<&ProbeSeries> = trial.probes.iter().filter(named).collect();
-    // The figure of a host already includes the figures of its CPUs, so the series of single CPUs
-    // are omitted.
+    // The figure of a host already includes the figures of its CPUs, so this code omits the series
+    // of single CPUs.
     let whole = |s: &&&ProbeSeries| measure.name != "CPU of the host" || !s.place.contains('/');
     let mut found: BTreeMap<&str, f64> = BTreeMap::new();
     for series in mine.iter().filter(whole) {

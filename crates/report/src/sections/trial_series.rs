@@ -1,8 +1,8 @@
 //! The series of each trial, with throughput, latency and errors of each second.
 //!
-//! The series of a long run are thinned so that the page stays small. Counts of joined intervals
-//! are added up. Joined intervals keep the worst percentile, because percentiles cannot be
-//! averaged. The chart states this.
+//! This module thins the series of a long run so that the page stays small. A joined interval has
+//! the sum of the counts of its intervals, and the worst of their percentiles, because percentiles
+//! cannot be averaged. The chart states this.
 
 use crate::merged_points::{place, variant_name};
 use crate::page::{

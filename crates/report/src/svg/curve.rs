@@ -83,8 +83,8 @@ fn values(marks: &[LeadMark]) -> (Vec<f64>, Vec<f64>) {
             LeadMark::Dot { x, y, ci95, .. } => {
                 xs.push(*x);
                 ys.push(*y);
-                // An interval that is many times larger than its value is omitted, because it would
-                // make the differences between all other values invisible.
+                // The plot omits an interval that is many times larger than its value, because such
+                // an interval would hide the differences between all other values.
                 let near = |end: &f64| *end > 0.0 && *end < y.abs() * 20.0;
                 ys.extend(ci95.iter().flatten().copied().filter(near));
             }

@@ -94,8 +94,8 @@ fn kind_interval(
     index: u64,
 ) -> KindInterval {
     let mut kind = KindInterval::default();
-    // Only a fiftieth of the operations is recorded, so that the tests are faster. The shape of the
-    // distribution is the same.
+    // The fixture records only a fiftieth of the operations, so that the tests are faster. The
+    // shape of the distribution is the same.
     for _ in 0..(ops / 50.0) as u64 {
         let tail = if chance.unit() < 0.003 { 6.0 } else { 1.0 };
         let ns = lognormal(chance, median_ns * tail, 0.45);

@@ -1,5 +1,5 @@
-//! Compares the pages with stored copies. The text is compared completely, and the HTML by its
-//! structure.
+//! Compares the pages with stored copies. The tests compare the whole text, and the structure of
+//! the HTML.
 
 use crate::{fixture, lab};
 use analysis::procedure::Point;

@@ -317,7 +317,7 @@ pub fn write(results: &Path) -> RunWriter {
     writer
 }
 
-/// Returns the run after it was read back.
+/// Writes the run, reads it back, and returns it.
 pub fn run() -> RunView {
     let folder = tempfile::tempdir().expect("a folder");
     let writer = write(folder.path());

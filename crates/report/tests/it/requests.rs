@@ -1,5 +1,5 @@
-//! Tests the sections of the page about requests: how they were sent, counters besides time, and
-//! the notes of a run.
+//! Tests the sections of the page about requests. They show how requests were sent, counts of rows
+//! and pages, and the notes of a run.
 
 use crate::fixture::{self, Shape};
 use measure::{KindCount, KindCounts};
@@ -255,8 +255,8 @@ fn files_of_a_study_keep_their_lines_and_a_long_one_is_cut() {
     assert!(html.contains("overrides.seed") && !html.contains("overrides.inputs"));
 }
 
-/// Keys of a user's table are stored with a run, but must not be on a page, because pages are
-/// shared.
+/// cassay stores keys of a user's table with a run. The keys must not be on a page, because users
+/// share pages.
 #[test]
 fn keys_of_a_table_are_not_on_the_page() {
     let mut view = fixture::run(1);

@@ -269,7 +269,7 @@ fn loads_are_apart_and_uneven_sockets_have_their_own_line() {
     };
     // Two points are on two sockets, so the line goes from one point to the other.
     assert_eq!(line(&charts[0], "2 sockets"), Some(2));
-    // Only one point is on two sockets, so no line is drawn.
+    // Only one point is on two sockets, so the chart has no line for two sockets.
     assert_eq!(line(&charts[2], "2 sockets"), None);
     // No curve is the best, so the figure shows the curve that predicts best.
     assert!(line(&charts[1], "the Universal Scalability Law").is_some());

@@ -1,6 +1,6 @@
-//! Tests a real node that cassay did not start, on a machine behind sshd. The node is probed, its
-//! logs are kept, and it is restarted under load. If the command that stopped the node is killed,
-//! the node still starts again.
+//! Tests a real node that cassay did not start, on a machine behind sshd. cassay probes the node,
+//! keeps its logs, and restarts it under load. If the command that stopped the node is killed, the
+//! node still starts again.
 //!
 //! `target up` creates the node in another folder. From then on a script stops and starts the node,
 //! as its owner's unit would, with the command line that the kernel reports.

@@ -1,5 +1,6 @@
-//! Tests the readings of a working node. A local node is read by MBean and by its GC log. An
-//! attached node is read by the agent's port and password, or by CQL alone if it has no agent.
+//! Tests the readings of a working node. cassay reads a local node through MBeans and its GC log.
+//! It reads an attached node through the agent's port and password. If the node has no agent,
+//! cassay reads it by CQL alone.
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_line_since};

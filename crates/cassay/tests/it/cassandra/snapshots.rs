@@ -310,8 +310,8 @@ fn snapshots_below(folder: &Path, keyspace: &str) -> Vec<PathBuf> {
     folders.flat_map(below).collect()
 }
 
-/// Tests that stalled compactions are detected. While compaction is disabled, the leveled strategy
-/// counts its pending work, but never begins.
+/// Tests that cassay detects stalled compactions. While compaction is disabled, the leveled
+/// strategy counts its pending work, but never begins.
 fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();
     let options = |enabled: bool| {
@@ -361,7 +361,7 @@ fn the_command_finds_a_damaged_file(lab: &Lab) {
     let mut bytes = std::fs::read(&data).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    // The damaged file is written as a new file. The table's own file is a hard link to the
+    // The test writes the damaged file as a new file. The table's own file is a hard link to the
     // original file, and must stay unchanged.
     std::fs::remove_file(&data).unwrap();
     std::fs::write(&data, bytes).unwrap();

@@ -10,7 +10,7 @@ fn lines() -> [&'static versions::Line; 2] {
     let to = line().map_or(versions::DEFAULT, |line| {
         versions::Line::find(&line).expect("a line")
     });
-    // The first line has no predecessor, so an upgrade from the first line is tested instead.
+    // The first line has no predecessor, so the test uses an upgrade from the first line instead.
     let at = to.age().max(1);
     [lines[at - 1], lines[at]]
 }

@@ -118,7 +118,8 @@ fn nodes_of_ours_run_in_pods_and_are_restored() {
     });
 }
 
-/// If a command is killed in any phase, its nodes are removed in the same way as clients.
+/// If a command is killed in any phase, the nodes of the command disappear in the same way as
+/// clients.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nothing_stays_of_nodes_whose_command_was_killed() {

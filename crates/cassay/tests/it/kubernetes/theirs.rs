@@ -217,8 +217,8 @@ impl Theirs {
 
 impl Drop for Theirs {
     fn drop(&mut self) {
-        // The owners are deleted before their pods, so that no controller starts the pods again. A
-        // clean shutdown does not matter, because the data is not needed.
+        // The test deletes the owners before their pods, so that no controller starts the pods
+        // again. It needs no clean shutdown, because it does not need the data.
         let names = ["statefulset/db", "service/db", "secret/db-superuser"];
         for words in [
             &[&["delete", "--ignore-not-found"], &names[..]].concat()[..],

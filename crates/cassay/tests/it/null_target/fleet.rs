@@ -88,7 +88,7 @@ pub(crate) fn lines(lab: &Lab, name: &str) -> Vec<Value> {
     let trials = std::fs::read_dir(runs).into_iter().flatten().flatten();
     let texts = trials.filter_map(|trial| std::fs::read_to_string(trial.path().join(name)).ok());
     let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
-    // The last line may be incomplete, so lines that cannot be parsed are skipped.
+    // The last line may be incomplete, so this code skips lines that it cannot parse.
     lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
 }
 

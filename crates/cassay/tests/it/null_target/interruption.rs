@@ -1,4 +1,5 @@
-//! Tests runs that end early. Finished trials stay finished, and the other trials can be run later.
+//! Tests runs that end early. Finished trials stay finished, and `resume` runs the other trials
+//! later.
 
 use super::started_measuring;
 use crate::program::{Lab, Started};
@@ -15,8 +16,8 @@ procedure: {sweep: {threads: [1, 2, 4]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Every request of `slow` times out: its ladder ends after the first of its three trials, and the
-/// plan's trials 1 and 2 are omitted. The trials of `fine` come after this ladder.
+/// Every request of `slow` times out: its ladder ends after the first of its three trials, and
+/// cassay omits the trials 1 and 2 of the plan. The trials of `fine` come after this ladder.
 const ENDS_EARLY: &str = "\
 study: ladder
 question: Is what was left out left out again?

@@ -403,7 +403,7 @@ fn a_run_is_found_by_every_name_it_has() {
     assert!(list.contains(&format!("{id}  finished")), "{list}");
 }
 
-/// The recording of another tool is added after the run has ended.
+/// A user adds the recording of another tool after the run has ended.
 #[test]
 fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
     let lab = Lab::with(SMALL);

@@ -62,7 +62,7 @@ fn a_recording_is_offered_when_it_was_and_as_often() {
     );
 }
 
-/// At any speed, each operation is sent once.
+/// cassay sends each operation once, at any speed.
 #[test]
 fn nothing_of_a_recording_is_left_out_at_any_speed() {
     for speed in ["0.05", "0.13", "0.3"] {

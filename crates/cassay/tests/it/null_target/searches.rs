@@ -1,4 +1,4 @@
-//! Tests searches: the requested points are run, recorded and shown.
+//! Tests searches. cassay runs, records and shows the requested points.
 //!
 //! `cargo xtask searches` tests how precise a search is. In these tests, the bounds are so far away
 //! that they are met on any machine, or missed on any machine.

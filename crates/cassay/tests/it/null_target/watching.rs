@@ -36,7 +36,7 @@ fn a_client_stopped_within_its_window_invalidates_the_trial() {
     wait_until("within the window", || intervals_measured(&lab) > 0);
     run.pause(STOPPED);
     let said = run.end().ended_with(3);
-    // The last interval of a phase is reported as part of this phase, and not of the next phase.
+    // cassay reports the last interval of a phase as part of this phase, and not of the next phase.
     let told = |phase: &str| said.stderr.contains(&format!("· {phase} "));
     assert!(told("measure") && !told("drain"), "{}", said.stderr);
     let findings = said.json();

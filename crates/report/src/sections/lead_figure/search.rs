@@ -12,8 +12,8 @@ use store::record::{
     SearchOutcome, SearchRangeRecord, SearchRecord, SearchResult, SearchStepRecord,
 };
 
-/// Maximum number of variants whose steps are drawn side by side. With more variants, only the
-/// results are drawn.
+/// Maximum number of variants whose steps are drawn side by side. With more variants, the figure
+/// shows only the results.
 const SEARCHES_MAX: usize = 2;
 /// Maximum number of variants on the first screen.
 const ROWS_MAX: usize = 10;

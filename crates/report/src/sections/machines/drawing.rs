@@ -13,14 +13,15 @@ use store::record::{L3Record, NumaNodeRecord, numbers_of};
 
 /// Maximum number of CPUs for which every core is shown.
 const CPUS_MAX: usize = 128;
-/// Number of colours. With more nodes than colours, cores are not shown one by one, because the
-/// names of nodes do not fit on the cores.
+/// Number of colours. With more nodes than colours, the picture does not show single cores, because
+/// the names of nodes do not fit on the cores.
 const COLORS: usize = 8;
 /// Maximum number of tiles in a picture.
 const TILES_MAX: usize = 256;
 /// Maximum length of a list of CPUs in a tile. The tooltip contains all CPUs.
 const LIST_MAX: usize = 14;
-/// Maximum number of names in a box. Further names are only counted.
+/// Maximum number of names in a box. If there are more names, the box states the number of further
+/// names.
 const NAMES_MAX: usize = 3;
 
 /// State of a CPU, from which its style follows.

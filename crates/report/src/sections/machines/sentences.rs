@@ -4,7 +4,8 @@
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus};
 
-/// Maximum number of names in a sentence. Further names are only counted.
+/// Maximum number of names in a sentence. If there are more names, the sentence states the number
+/// of further names.
 const NAMES_MAX: usize = 4;
 
 /// Describes the resources that the client shares with the nodes on its machine. Empty if the

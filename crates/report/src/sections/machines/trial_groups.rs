@@ -13,8 +13,8 @@ pub struct Group<'a> {
     pub trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns the trials grouped by machines and placements. Trials without any of these records are
-/// omitted.
+/// Returns the trials grouped by machines and placements. Omits trials without any of these
+/// records.
 pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &view.trials {
@@ -132,7 +132,7 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
             written(threads.unwrap_or_default().map(|count| number::count(count as u64)))
         })
         .text("Resident, by NUMA node", |one| {
-            // A NUMA node is omitted if no trial had resident memory on it.
+            // The table omits a NUMA node if no trial had resident memory on it.
             let resident = resident(&group.everywhere(one))
                 .into_iter()
                 .filter(|(_, [_, high])| *high > 0)

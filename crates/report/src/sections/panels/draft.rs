@@ -368,7 +368,8 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
     }
     let absent: Vec<&str> = absent.iter().copied().filter(|a| !a.is_empty()).collect();
     match (absent.is_empty(), spec.title.contains("Memory")) {
-        // Tools define used, cached and free memory differently, so only available memory is shown.
+        // Tools define used, cached and free memory differently, so the row shows only available
+        // memory.
         (true, _) | (_, true) => title,
         _ => format!("{title} (not recorded: {})", absent.join(", ")),
     }

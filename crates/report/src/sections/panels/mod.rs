@@ -41,7 +41,7 @@ const GAP_PX: u32 = 26;
 /// fold, and the cost of the probes. `None` if no probe ran.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_series = || view.trials.iter().filter(|t| !t.probes.is_empty());
-    // In a long run, only the series of some trials are read, so trials without values are omitted.
+    // A long run reads only the series of some trials, so this code omits trials without values.
     let has_values = |t: &&TrialView| t.probes.iter().any(|series| !series.values.is_empty());
     let probed: Vec<&TrialView> = with_series().filter(has_values).collect();
     let unread: usize = with_series().filter(|t| !has_values(t)).map(|t| t.probes.len()).sum();

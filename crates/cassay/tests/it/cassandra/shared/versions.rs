@@ -15,7 +15,7 @@ use target_spec::NullSpec;
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn the_oldest_version_and_the_newest_do_what_the_usual_one_does() {
     let node = one_node::address();
-    // Other tests on this node create tables with the same names, so these are dropped first.
+    // Other tests on this node create tables with the same names, so this test drops them first.
     let drop_all = || {
         let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
         let drop = "DROP KEYSPACE IF EXISTS keyspace1";

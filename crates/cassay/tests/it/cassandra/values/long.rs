@@ -81,7 +81,7 @@ fn values_that_the_servers_reader_refuses_are_refused() {
             .names()
             .filter(|name| values.iter().any(|value| is_refused(line, name, value)))
             .flat_map(|name| values.iter().map(move |value| (name, value)))
-            // cassay itself converts a value with another unit, so these values are skipped.
+            // cassay itself converts a value with another unit, so the test skips these values.
             .filter(|(name, value)| !matches!(line.setting(name, value), Setting::Named { .. }))
             .filter(|(name, _)| *name != TAKES_ANYTHING)
             .collect();
@@ -112,7 +112,8 @@ fn values_that_the_servers_reader_refuses_are_refused() {
     }
 }
 
-/// Configuration of a starting node, to which the tested settings are added.
+/// Configuration of a node. The test adds the settings under test to this configuration and starts
+/// the node.
 const AROUND: &str = "\
 cluster_name: values
 partitioner: org.apache.cassandra.dht.Murmur3Partitioner
