@@ -375,7 +375,8 @@ pub enum Scale {
 pub struct Panel {
     /// Title above the panel. It may be empty.
     pub title: String,
-    /// Reason why the panel is empty, which replaces its content. Otherwise empty.
+    /// Text that states why the panel is empty, and replaces its content. No text if the panel has
+    /// content.
     pub note: String,
     /// Share of the chart's height.
     pub share: f64,

@@ -20,7 +20,7 @@ pub struct Curve {
     pub title: &'static str,
     /// Function that returns the value of the quantity in a second.
     pub value: fn(&Second) -> f64,
-    /// Formats a value of the quantity.
+    /// Function that formats a value of the quantity.
     pub written: fn(f64) -> String,
 }
 

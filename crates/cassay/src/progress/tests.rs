@@ -197,7 +197,7 @@ fn host(name: &str, node: &str, cpu: HostCpu, disk: Option<(f64, f64)>) -> HostN
     }
 }
 
-/// Returns the state of the same run with two hosts and two clients. One of the clients is behind
+/// Returns the state of [`in_the_middle`] with two hosts and two clients. One of the clients is behind
 /// its schedule.
 fn with_machines() -> RunState {
     let mut state = in_the_middle();

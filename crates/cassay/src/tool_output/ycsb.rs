@@ -44,7 +44,7 @@ struct Sum {
 struct Files {
     /// Value of `measurement.raw.output_file`, if raw values are requested. Empty for stdout.
     raw: Option<String>,
-    /// Prefix of histogram logs, before the operation's name.
+    /// Prefix of the names of histogram logs. The operation's name follows the prefix.
     histograms: Option<String>,
 }
 

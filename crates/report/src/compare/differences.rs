@@ -53,8 +53,8 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
     }
 }
 
-/// Returns the resolved study. The length and the hash of a file replace the content of each file
-/// that the study names, because keys of a user's table must not appear on a shared page.
+/// Returns the resolved study. Replaces the content of each file that the study names by a length
+/// and a hash, because keys of a user's table must not appear on a shared page.
 fn study(run: &RunView) -> BTreeMap<String, String> {
     let mut resolved = run.plan.resolved.clone();
     for text in resolved.overrides.inputs.values_mut() {
@@ -86,7 +86,8 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
         for (name, value) in &node.facts {
             all.insert(format!("{}: {name}", node.name), value.clone());
         }
-        // If the settings were requested per trial, another record describes them better.
+        // If the settings were requested per trial, this list omits them, because another record
+        // describes them better.
         let settings = if told { None } else { Some(&node.settings) };
         for (name, value) in settings.into_iter().flatten() {
             all.insert(format!("{} setting: {name}", node.name), value.clone());

@@ -199,7 +199,7 @@ fn the_page_of_a_run_shows_its_past_and_not_what_came_after() {
     );
 }
 
-/// Checks the files in the way in which `otava/importer.py` and `otava/test_config.py` read them.
+/// Reads the files as `otava/importer.py` and `otava/test_config.py` do, and checks them.
 #[test]
 fn otava_gets_a_file_for_each_point_with_directions() {
     let folder = tempfile::tempdir().expect("a folder");

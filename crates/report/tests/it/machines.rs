@@ -129,8 +129,8 @@ pub fn all_over(count: usize, trial: usize) -> Vec<PlacementRecord> {
     all
 }
 
-/// Returns the first four trials of the fixture with these machines, and the placements of each
-/// variant.
+/// Returns a run with the first four trials of the fixture, on these machines. `of` returns the
+/// placements of a variant.
 fn run(machines: Vec<MachineTopologyRecord>, of: &dyn Fn(&str) -> Vec<PlacementRecord>) -> RunView {
     let mut run = fixture::run(1);
     let variants: Vec<String> = run.plan.trials.iter().map(|one| one.variant.to_string()).collect();
