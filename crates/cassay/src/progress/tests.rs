@@ -197,8 +197,8 @@ fn host(name: &str, node: &str, cpu: HostCpu, disk: Option<(f64, f64)>) -> HostN
     }
 }
 
-/// Returns the state of [`in_the_middle`] with two hosts and two clients. One of the clients is behind
-/// its schedule.
+/// Returns the state of [`in_the_middle`] with two hosts and two clients. One of the clients is
+/// behind its schedule.
 fn with_machines() -> RunState {
     let mut state = in_the_middle();
     let clients = vec![client(1, 4.5, 0), client(2, 40.0, 1234)];
