@@ -60,7 +60,7 @@ pub struct TrialState {
 /// Result of a trial.
 #[derive(Clone, Debug)]
 pub enum TrialEnd {
-    /// The trial has its finding.
+    /// The trial finished with these figures.
     Finished(TrialFigures),
     /// An earlier attempt finished the trial.
     Earlier,

@@ -33,7 +33,7 @@ pub struct Draft {
 pub struct DraftRow {
     /// Title of the row with its unit.
     pub title: String,
-    /// Reason why the row is empty. Empty if the row contains lines.
+    /// Reason why the row has no lines. The text is empty if the row has lines.
     pub note: String,
     /// Height of the row in CSS pixels.
     pub height_px: u32,
