@@ -1,5 +1,5 @@
-//! Rules for an existing table that is used unchanged. It must be on an attached cluster, and no
-//! key may create it.
+//! Rules for an existing table that is used unchanged. The table must be on an attached cluster,
+//! and the study must not have keys that create or change it.
 
 use super::rule_input::Subject;
 use crate::settings::Draft;

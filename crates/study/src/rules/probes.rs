@@ -1,5 +1,5 @@
-//! Rules for probes: their requirements on the target, and the files and addresses of other
-//! programs.
+//! Rules for probes. They check that the target meets the requirements of the probes, and check the
+//! files and addresses of other programs.
 
 use super::{Subject, harmless};
 use crate::inputs;
