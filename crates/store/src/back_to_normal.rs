@@ -143,7 +143,8 @@ pub fn since(fault: &FaultRecord) -> &'static str {
 /// time was left to measure a recovery.
 fn series_end(returns: &Returns, was_cut: bool) -> SeriesEnd {
     let back = returns.healed.unwrap_or(returns.injected);
-    // A series that was abnormal only during the fault returned to normal at the end of the fault.
+    // A series that was abnormal only during the fault also left its level, so both times are
+    // examined.
     match (returns.injected.left_s.or(back.left_s), back.back_s) {
         (None, Some(_)) => SeriesEnd::Usual,
         (Some(_), Some(back_s)) => SeriesEnd::Back(back_s),

@@ -44,7 +44,7 @@ pub struct CauseRecord {
     /// `pending_compactions`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// Value of the metric in the first trial, and in the last trial.
+    /// Values of the metric in the first trial and in the last trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<[f64; 2]>,
     /// Number of the block that differs, starting at 1.

@@ -116,7 +116,8 @@ pub fn delete(results: &Path, run: &Deletable) -> Result<()> {
     let hidden = results.join(format!("{HIDDEN}{}", run.name.replace('/', "-")));
     fs::rename(&run.path, &hidden).with_context(|| format!("delete {}", run.path.display()))?;
     clear(results)?;
-    // The removal fails, and the folder remains, if the folder contains other runs.
+    // If the folder contains other runs, the removal fails and the folder remains. So the error is
+    // ignored.
     let _ = fs::remove_dir(run.path.parent().unwrap_or(results));
     Ok(())
 }

@@ -75,7 +75,7 @@ pub struct CellRecord {
     pub blocks: usize,
 }
 
-/// A value of an axis, with the value that it is compared with.
+/// A value of an axis, and the value with which it is compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelRecord {
     /// Name of the axis.

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", content = "detail", rename_all = "snake_case")]
 pub enum JournalEvent {
-    /// The plan has been written.
+    /// cassay has written the plan.
     RunPlanned {
         /// Checksums of `study.yaml` and `plan.json`.
         #[serde(default)]
@@ -122,7 +122,7 @@ pub enum JournalEvent {
         #[serde(default)]
         place: String,
     },
-    /// A trial has ended, and its finding has been written.
+    /// A trial has ended, and cassay has written its finding.
     TrialFinished {
         /// Verdict of the trial. `None` in records of earlier versions.
         #[serde(
@@ -169,7 +169,7 @@ pub enum JournalEvent {
     },
     /// The user interrupted the run.
     RunInterrupted,
-    /// The run has ended. `findings.json` is written next.
+    /// The run has ended. cassay writes `findings.json` next.
     RunFinished {
         /// Verdict of the run. `None` in records of earlier versions.
         #[serde(
@@ -181,8 +181,8 @@ pub enum JournalEvent {
         /// Reason why the run ended early.
         #[serde(default)]
         stopped: Option<String>,
-        /// Checksum of the `findings.json` that is written next. `None` in runs of versions without
-        /// checksums.
+        /// Checksum of `findings.json`, which cassay writes next. `None` in runs of versions
+        /// without checksums.
         #[serde(default)]
         findings: Option<FileSum>,
     },
@@ -250,7 +250,8 @@ impl JournalEvent {
     }
 }
 
-/// A line of `journal.ndjson`. A line that announces a change is written before the change.
+/// A line of `journal.ndjson`. If a line announces a change, cassay writes the line before it makes
+/// the change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "RawRecord", into = "RawRecord")]
 pub struct JournalRecord {
@@ -370,7 +371,7 @@ mod tests {
             words(&journal),
             "3 left out: the ladder ended at 1 threads; cassay could not start its target"
         );
-        // A resume starts the target again.
+        // The resume starts the target of the run again.
         journal.push(line((3, started)));
         assert_eq!(words(&journal), "2 left out: the ladder ended at 1 threads");
         journal.push(line((4, skipped("a"))));

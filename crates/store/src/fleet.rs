@@ -125,7 +125,7 @@ pub struct ClockRecord {
     pub t_s: f64,
     /// Name of the client, such as `client1`.
     pub client: String,
-    /// Time by which the client's monotonic clock is ahead of the controller's, ns.
+    /// Time by which the client's monotonic clock is ahead of the controller's clock, ns.
     pub ahead_ns: i64,
     /// Error bound of the estimated offset, ns.
     pub bound_ns: u64,

@@ -137,7 +137,7 @@ pub struct TrialLimitsRecord {
     /// Number of the fault within the trial, starting at 1. Absent if `span` is not `fault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<usize>,
-    /// One reading for each resource that the probes observed.
+    /// Readings of the resources, with one reading for each resource that the probes observed.
     pub readings: Vec<LimitReadingRecord>,
     /// Resources that the probes did not observe.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -188,7 +188,7 @@ measure::word_enum! {
     }
 }
 
-/// An experiment that changed one setting of a resource, to see whether the result at the load
+/// An experiment that changed one setting of a resource, to test whether the result at the load
 /// changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -6,7 +6,7 @@ use analysis::Looks;
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// Way in which the looks at a comparison were planned.
+    /// Method by which the looks at a comparison were planned.
     #[derive(Default)]
     pub enum LooksHow {
         /// The study stated the minimum and the maximum number of blocks before the first block.
@@ -21,7 +21,7 @@ measure::word_enum! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LooksRecord {
-    /// Way in which the looks were planned. `repeated`: the study stated the minimum and maximum
+    /// Method by which the looks were planned. `repeated`: the study stated the minimum and maximum
     /// number of blocks before the first block. `anytime`: blocks were added after the result was
     /// known.
     pub how: LooksHow,

@@ -35,7 +35,8 @@ impl WindowHistograms {
         let censored = match which {
             HistogramKind::Latency => HistogramKind::LatencyCensored,
             HistogramKind::Service => HistogramKind::ServiceCensored,
-            // Only the times of successful operations have a log of lower bounds.
+            // Only the times of successful operations have a log of lower bounds, so other kinds
+            // have only one log.
             other => return self.add_log(trial, other, false, finding),
         };
         if let Some(log) = trial.window_log()? {

@@ -79,7 +79,7 @@ measure::word_enum! {
         Warning = "warning",
         /// Another value is recommended, but the difference matters only in some cases.
         Advice = "advice",
-        /// The setting could not be read.
+        /// cassay could not read the setting.
         NotTold = "not told",
         /// The setting has the recommended value.
         #[default]
@@ -97,7 +97,7 @@ pub struct HostSettingRecord {
     /// Node or device that has the setting. Empty for the host itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub on: String,
-    /// Value of the setting, or the reason why it could not be read.
+    /// Value of the setting, or the reason why cassay could not read it.
     pub value: String,
     /// Recommended value.
     pub wanted: String,

@@ -201,7 +201,7 @@ pub struct IntervalRecord {
     /// Latency of failed operations, ms. Absent if no operation failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ms: Option<QuantilesRecord>,
-    /// Counters besides outcomes and times, by name. Zeros are omitted.
+    /// Counters other than outcomes and times, by name. Zeros are omitted.
     #[serde(flatten, serialize_with = "crate::counts::serialize_kind")]
     pub counts: KindCounts,
     /// Results of verified reads. Absent if no read was verified.
@@ -256,7 +256,7 @@ pub struct ClientIntervalRecord {
     pub quiet_ms: f64,
 }
 
-/// `probes/*.ndjson`: one sample of a probe.
+/// A line of `probes/*.ndjson`, which is one sample of a probe.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// Time of the sample, s since the trial's start line.
@@ -304,7 +304,7 @@ pub struct FindingsRecord {
     /// Proposed next run. Absent if this run answers the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<NextStepRecord>,
-    /// One entry per finished trial.
+    /// Findings of the finished trials, with one entry for each trial.
     pub trials: Vec<TrialFinding>,
     /// Results of each variant at each point, merged over its blocks. Invalid trials are left out.
     /// If a point has only invalid trials, these are merged, and the verdict on the point is
@@ -384,9 +384,9 @@ pub struct TrialFindingRecord {
     pub files: Sums,
 }
 
-/// `findings.json` in the form in which it is written: the findings, the version that wrote them,
-/// and the checksums of the files that they are based on.
-// Readers read the file as `FindingsRecord` and a `FileDigestRecord`.
+/// `findings.json` as cassay writes it: the findings, the version of cassay that wrote them, and
+/// the checksums of the files from which they were computed.
+// Readers read this file as a `FindingsRecord` and a `FileDigestRecord`.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingsFileRecord {
     /// The findings.

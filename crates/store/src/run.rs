@@ -135,7 +135,7 @@ impl Run {
         damages.append(&mut ledger.damages);
         let raw = Raw::read(&path, &plan, &ledger.sums)?;
         for (file, expected) in &ledger.sums {
-            // The findings and the plan were already compared when they were read.
+            // The findings were already compared when they were read, so they are skipped here.
             if !file.ends_with(file::FINDING) {
                 damages.extend(file_digests::damage(
                     &path,
@@ -156,7 +156,8 @@ impl Run {
             .collect();
         let (mut notes, is_journal_damaged) = notes(&path, &journal, ledger.summed, &plan);
         notes.extend(raw.note(depth));
-        // While a process is writing the run, it writes files before the journal lists them.
+        // A process that is writing the run writes files before the journal lists them, so remarks
+        // about such files would be wrong.
         if state(&path, findings.is_some()) != RunState::Running {
             notes.append(&mut ledger.notes);
         }
@@ -199,8 +200,8 @@ impl Run {
         for planned in &self.plan.trials {
             let path = Name::new("trial", &planned.slug)?.in_folder(&folder);
             let record_path = path.join(file::TRIAL);
-            // Links are skipped, because cassay does not create links here and a link could lead to
-            // any folder.
+            // cassay does not create links in this folder, and a link could lead to any other
+            // folder, so links are skipped.
             let is_folder = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
             if is_folder && record_path.exists() {
                 let record = read_json(&record_path)?;

@@ -355,7 +355,7 @@ fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {
         };
         let path = folder.join(&stamp);
         // `create_dir` fails if the folder exists, even if another process creates it at the same
-        // time.
+        // time. So only one process gets the folder.
         match fs::create_dir(&path) {
             Ok(()) => return Ok((path, stamp)),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -375,8 +375,8 @@ fn lock(journal: LineWriter, run: &Path) -> Result<LineWriter> {
             "another process is writing {}; wait until that process ends, or stop it",
             run.display()
         ),
-        // Some network file systems do not support locks. On such a file system, a running run
-        // looks interrupted.
+        // Some network file systems do not support locks, so the error is ignored. On such a file
+        // system, a running run looks interrupted.
         Err(fs::TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => {
             Ok(journal)
         }

@@ -187,7 +187,7 @@ fn value(
 
 fn list(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> Tree {
     let Raw::List(items) = &node.raw else {
-        // A value without brackets is a list of one item.
+        // A single value without brackets counts as a list of one item.
         if matches!(node.raw, Raw::Scalar { .. }) {
             let tree = value(node, path, item, &node.place, diagnostics);
             return Tree::List(vec![tree]);

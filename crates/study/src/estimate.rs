@@ -339,7 +339,8 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
         .saturating_mul(settings.keyspace.replication.copies())
         .saturating_mul(2);
     let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
-    // Data on a volume cannot use more space than the volume has.
+    // Data on a volume cannot use more space than the volume has, so the sizes of the volumes are
+    // an upper bound.
     let volumes = local.hosts.as_ref().and_then(|hosts| {
         let bytes = hosts.host.volume_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))

@@ -13,7 +13,7 @@ use target_spec::{Capability, DiskSpec, HostsSpec, Isolation, Target};
 /// A capability that a setting requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The capability that is required.
+    /// Capability that the setting requires.
     pub capability: Capability,
     /// Reason for the need, which is a key of the study. The reason includes the value of the key
     /// if the value adds information.

@@ -83,7 +83,8 @@ pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
         return made(stated);
     }
     if is_conditional {
-        // Only a serial read returns writes that Paxos has accepted but not committed.
+        // A conditional write needs a serial read, because only a serial read returns writes that
+        // Paxos has accepted but not committed.
         return made(Consistency::Serial);
     }
     let usual = [Consistency::One, Consistency::Quorum, Consistency::All];

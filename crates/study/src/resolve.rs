@@ -40,7 +40,7 @@ use yaml::{Node, Raw};
 /// Reason why a study could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// The file could not be read.
+    /// cassay could not read the file.
     #[error("cannot read the study {path}: {answer}")]
     Unreadable {
         /// Path of the file.

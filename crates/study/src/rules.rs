@@ -238,8 +238,8 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.null.errors";
     let entries = subject.tree.find(path).map(Tree::entries).unwrap_or_default();
     for (name, _) in entries {
-        // A study may use only errors that a server can send. Outcomes that the client itself
-        // determines are not errors on the wire.
+        // A study may use only errors that a server can send, so outcomes that the client itself
+        // determines are excluded.
         let known = OUTCOMES
             .iter()
             .map(|outcome| outcome.name())

@@ -59,7 +59,7 @@ fn incompressible(
     let mut variants = study.variants.iter().zip(programs);
     let (workload, share) = variants.find_map(|(variant, program)| {
         let workload = &variant.settings.workload;
-        // Two kinds of variants are skipped. An import writes the rows that its command line
+        // Imports and null targets are skipped. An import writes the rows that its command line
         // states, and a null target stores no rows.
         let is_null = matches!(variant.settings.target, Target::Null(_));
         let is_asked = workload.import.is_none() && !is_null;

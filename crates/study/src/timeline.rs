@@ -196,7 +196,8 @@ impl<'a> Drawing<'a> {
                     nodes.iter().map(|node| ("node", node.number())).collect()
                 }
                 PlannedHit::Known(Hit::Cluster) => vec![("all nodes", 0)],
-                // cassay knows this target only when the cluster runs.
+                // cassay knows this target only when the cluster runs, so the row has a general
+                // name.
                 PlannedHit::HottestReplica | PlannedHit::HostOfHottestReplica => {
                     vec![("hottest", 0)]
                 }

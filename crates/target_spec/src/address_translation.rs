@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub struct NodePlace {
     /// IP address of the node.
     pub ip: IpAddr,
-    /// CQL port of the node. `None` stands for any port.
+    /// CQL port of the node. `None` means any port.
     pub port: Option<u16>,
 }
 

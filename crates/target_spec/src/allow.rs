@@ -45,7 +45,7 @@ impl Act {
 pub struct Object {
     /// Name of the keyspace, as the server stores it.
     pub keyspace: String,
-    /// Name of the table, type or view. `None` stands for the whole keyspace.
+    /// Name of the table, type or view. `None` means the whole keyspace.
     pub name: Option<String>,
 }
 

@@ -138,8 +138,8 @@ pub struct RemoteHost {
     pub sudo: bool,
     /// Name of the machine type at the provider, such as `i4i.2xlarge`. Reports show it.
     pub machine_type: Option<String>,
-    /// Address at which other machines reach this machine. `None` stands for the address at which
-    /// cassay reached the machine's sshd.
+    /// Address at which other machines reach this machine. `None` means the address at which cassay
+    /// reached the machine's sshd.
     pub address: Option<Ipv4Addr>,
     /// Number of managed nodes on the machine. If it is `None`, the machine has the same number of
     /// nodes as all other machines without a number.

@@ -30,13 +30,13 @@ impl KubernetesOwner {
 /// Location of an attached cluster in Kubernetes, and settings for the access to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubernetesCluster {
-    /// Context in kubectl's configuration. `None` stands for the current context.
+    /// Context in kubectl's configuration. `None` means the current context.
     pub context: Option<String>,
-    /// Namespace of the cluster. `None` stands for the namespace of the context.
+    /// Namespace of the cluster. `None` means the namespace of the context.
     pub namespace: Option<String>,
     /// Resource that describes the cluster.
     pub owner: KubernetesOwner,
-    /// Name of the secret with `username` and `password`. `None` stands for the secret that the
+    /// Name of the secret with `username` and `password`. `None` means the secret that the
     /// cluster's operator creates.
     pub secret: Option<String>,
     /// Agents that cassay starts in the pods of the cluster. `None` if it does not start agents.
@@ -49,9 +49,9 @@ pub struct KubernetesCluster {
 /// Agents that cassay runs in the pods of an attached cluster, with the folders that they use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodAgents {
-    /// Container in which the node runs. `None` stands for the default container of the pod.
+    /// Container in which the node runs. `None` means the default container of the pod.
     pub container: Option<String>,
-    /// Folder for the program and the other files of the agent. `None` stands for `/tmp`.
+    /// Folder for the program and the other files of the agent. `None` means `/tmp`.
     pub folder: Option<PathBuf>,
     /// Folder with the logs of the node. cassay only reads the logs.
     pub logs: Option<PathBuf>,
@@ -63,9 +63,9 @@ pub struct PodAgents {
 /// Pods in which managed nodes run, with one node in each pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePods {
-    /// Context in kubectl's configuration. `None` stands for the current context.
+    /// Context in kubectl's configuration. `None` means the current context.
     pub context: Option<String>,
-    /// Namespace of the pods. `None` stands for the namespace of the context.
+    /// Namespace of the pods. `None` means the namespace of the context.
     pub namespace: Option<String>,
     /// CPU request and CPU limit of each pod, in thousandths of a CPU.
     pub millicpus: u32,
@@ -76,7 +76,7 @@ pub struct NodePods {
     /// Size of the volume of each pod, in bytes. If it is `None`, the data is in a folder of the
     /// pod's Kubernetes node.
     pub volume_bytes: Option<u64>,
-    /// Storage class of the volumes. `None` stands for the default class of the Kubernetes cluster.
+    /// Storage class of the volumes. `None` means the default class of the Kubernetes cluster.
     pub storage_class: Option<String>,
     /// True if each pod must run on a separate Kubernetes node.
     pub one_per_node: bool,
@@ -121,7 +121,7 @@ impl Default for NodePods {
 /// Location of a running pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodPlace {
-    /// Context in kubectl's configuration. `None` stands for the current context.
+    /// Context in kubectl's configuration. `None` means the current context.
     pub context: Option<String>,
     /// Namespace of the pod.
     pub namespace: String,

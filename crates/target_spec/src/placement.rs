@@ -9,10 +9,10 @@ use topology::{Smt, Units};
 pub struct Topology {
     /// Rule for the placement.
     pub placing: Placing,
-    /// Number of CPUs for each node. `None` stands for an equal share of the available CPUs.
+    /// Number of CPUs for each node. `None` means an equal share of the available CPUs.
     pub cpus: Option<u32>,
-    /// Part of the machine for all nodes together, as a unit and a number of units. `None` stands
-    /// for the whole machine.
+    /// Part of the machine for all nodes together, as a unit and a number of units. `None` means
+    /// the whole machine.
     pub part: Option<(Units, u32)>,
     /// Use of SMT. A node uses whole cores, or one thread of each core. `None` if the use is not
     /// stated.

@@ -23,7 +23,7 @@ pub const NODES_COUNT_MAX: usize = 128;
 /// Default port of a Jolokia agent.
 pub const JOLOKIA_PORT: u16 = 8778;
 
-/// System under test. Two equal values stand for the same target.
+/// System under test. Two equal values mean the same target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// Cassandra nodes that cassay starts on this machine.
@@ -69,7 +69,7 @@ pub struct LocalSpec {
     /// Identity of the build. `None` for a release, or if the build did not exist when cassay read
     /// the study.
     pub build: Option<Box<BuildIdentity>>,
-    /// Java for the nodes. `None` stands for an installed Java with a suitable version.
+    /// Java for the nodes. `None` means an installed Java with a suitable version.
     pub java: Option<JavaChoice>,
     /// Number of nodes, from 1 to [`NODES_COUNT_MAX`].
     pub nodes: usize,
@@ -86,11 +86,11 @@ pub struct LocalSpec {
     /// tokens at equal distances.
     pub tokens: Vec<Vec<i64>>,
     /// Loopback address of the first node. The other nodes have the addresses after it. `None`
-    /// stands for any free address.
+    /// means any free address.
     pub address: Option<std::net::Ipv4Addr>,
     /// Size of each node's heap, in bytes. It is the initial as well as the maximum size.
     pub heap_bytes: u64,
-    /// Garbage collector of the nodes. `None` stands for G1, as in Apache's options for Java 17.
+    /// Garbage collector of the nodes. `None` means G1, as in Apache's options for Java 17.
     pub collector: Option<Collector>,
     /// Settings of `cassandra.yaml` that are added to cassay's own settings. cassay refuses keys
     /// that it controls itself.
@@ -392,7 +392,7 @@ pub struct TlsSpec {
     /// True if cassay verifies the server's certificate. Only an explicit `false` disables the
     /// verification.
     pub verify: bool,
-    /// Name that the certificate must contain. `None` stands for the host of the contact point.
+    /// Name that the certificate must contain. `None` means the host of the contact point.
     pub server_name: Option<String>,
     /// PEM file of the client's certificate, with the chain to its authority. The client sends the
     /// certificate to servers that request one. It requires `key`.

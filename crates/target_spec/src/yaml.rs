@@ -104,7 +104,7 @@ pub fn yaml_refusal(
         return Some(refusal(why, "remove it"));
     }
     // A release that is not pinned may have other settings, and a user's build may have settings of
-    // other types.
+    // other types. So cassay refuses such settings only for pinned releases from Maven.
     let is_pinned = release.is_pinned() && *origin == Origin::Maven;
     let is_of_one_release = |lack: Lack| match lack {
         Lack::Unknown => true,
@@ -173,7 +173,7 @@ fn out_of_range(line: &Line, key: &str, value: &Value) -> Option<String> {
     let text = value.as_str().unwrap_or_default();
     let all_zero = text.bytes().take_while(u8::is_ascii_digit).all(|digit| digit == b'0');
     let is_zero = value.as_i64() == Some(0) || text.starts_with('0') && all_zero;
-    // In release 4.0, the name of the setting contains the unit.
+    // In release 4.0, the name of the setting ends with its unit.
     if is_zero && POSITIVE.contains(&key.strip_suffix("_in_mb").unwrap_or(&key)) {
         return Some(format!("{key} must be more than 0, not {value}"));
     }
@@ -230,7 +230,7 @@ pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, Yam
         found.push(("commitlog_sync".to_owned(), refusal));
     }
     for (key, is_so, other, why) in EXCLUDE {
-        // In release 4.0, the name of the setting contains the unit.
+        // In release 4.0, the name of the other setting ends with its unit.
         let beside = named
             .iter()
             .find(|(name, _)| name.strip_suffix("_in_ms").unwrap_or(name) == other);

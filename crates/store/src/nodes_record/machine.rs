@@ -52,7 +52,7 @@ pub struct MachineTopologyRecord {
     /// Network cards and drives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceRecord>,
-    /// Sentences about missing or odd information, and about the assumptions that replace it.
+    /// Sentences about missing or unusual information, and about the assumptions that replace it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

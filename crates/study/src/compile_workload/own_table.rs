@@ -18,7 +18,8 @@ pub(super) fn program(
     if let Some(text) = inputs.recorded_text(&file) {
         return compiled(&file, &text, spec, inputs);
     }
-    // An invalid name has already been reported at its place.
+    // An invalid name becomes an empty name here, because it has already been reported at its
+    // place.
     let (keyspace, name) = table.names().unwrap_or_default();
     table_outline(&keyspace, &name, &spec.mix, table.keys).map_err(CompileFailure::Problems)
 }

@@ -38,7 +38,7 @@ pub(super) fn apply(
         return Vec::new();
     };
     if recorded.schema.is_none() && matches!(settings.target, Target::Attach(_)) {
-        // The tables of the recording are used unchanged.
+        // cassay uses existing tables of an attached cluster unchanged.
         settings.data = Data {
             load: Load::None,
             ..Data::present(0)

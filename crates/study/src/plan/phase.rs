@@ -72,7 +72,7 @@ measure::word_enum! {
         Target = "target",
         /// Creates or empties keyspace and tables.
         Schema = "schema",
-        /// Writes the rows of the data.
+        /// Writes the rows of the load phase.
         Load = "load",
         /// Waits for flushes and compactions.
         Settle = "settle",

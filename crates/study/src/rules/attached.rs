@@ -33,8 +33,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     check_keys(subject, HOSTS, hosts, out);
 }
 
-/// Checks keys that are used together with a bundle. The bundle contains its CA and the address of
-/// the proxy in front of the nodes. So cassay can reach the nodes only by CQL.
+/// Checks keys that are used together with a bundle. The bundle contains a certificate authority,
+/// and the address of the proxy in front of the nodes. So cassay can reach the nodes only by CQL.
 fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
     const BUNDLE: &str = "target.attach.secure_connect_bundle";
     if !subject.wrote(BUNDLE) {

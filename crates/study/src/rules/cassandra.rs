@@ -158,7 +158,7 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
     let java = match &local.java {
         None => java_majors(&local.release).first().copied(),
         Some(JavaChoice::Major(major)) => Some(*major),
-        // The version of a Java in its own folder is unknown until it runs.
+        // The version of a Java in a folder is unknown until that Java runs.
         Some(JavaChoice::Home(_)) => None,
     };
     said.extend(java.and_then(|major| java_unsupported(&local.release, major)));

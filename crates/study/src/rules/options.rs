@@ -73,7 +73,7 @@ fn option(subject: &Subject<'_>, name: &str, value: &Tree, out: &mut Diagnostics
         let message = format!("`{name}` is not the name of an option: letters, digits and `_`");
         subject.say(&path, message, None, out);
     } else if !KNOWN.contains(&name) && subject.has("target.local") {
-        // This applies only to local nodes. An attached cluster may run another version of
+        // This check applies only to local nodes. An attached cluster may run another version of
         // Cassandra, or another database, and refuses unknown options itself.
         let message = format!("`{name}` is not a table option of Cassandra 5.0");
         let hint = did_you_mean(name, KNOWN.iter().copied());

@@ -37,10 +37,9 @@ pub struct ClientMachine {
     pub ssh: Option<String>,
     /// True if the entry is a pod that cassay creates for a client.
     pub is_pod: bool,
-    /// Folder for the program on the machine. `None` stands for the cache folder of the remote
-    /// user.
+    /// Folder for the program on the machine. `None` means the cache folder of the remote user.
     pub folder: Option<String>,
-    /// Number of event loops on the machine. `None` stands for the number in [`Client::workers`].
+    /// Number of event loops on the machine. `None` means the number in [`Client::workers`].
     pub workers: Option<usize>,
     /// CPUs for the event loops on this machine. If the list is empty, the event loops are not
     /// pinned.
@@ -50,9 +49,9 @@ pub struct ClientMachine {
 /// Pods that cassay creates for clients, with one client in each pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientPods {
-    /// Context in kubectl's configuration. `None` stands for the current context.
+    /// Context in kubectl's configuration. `None` means the current context.
     pub context: Option<String>,
-    /// Namespace of the pods. `None` stands for the namespace of the context.
+    /// Namespace of the pods. `None` means the namespace of the context.
     pub namespace: Option<String>,
     /// Number of clients, which is the number of pods.
     pub clients: usize,

@@ -331,7 +331,8 @@ impl StudyFault {
             }
             PlannedHit::Known(Hit::Host(host)) => vec![*host],
             PlannedHit::Known(Hit::Split(split)) => split.of.clone(),
-            // The fault may affect any host, or affects all hosts.
+            // The fault may affect any host, or affects all hosts. So the result contains all
+            // hosts.
             PlannedHit::Known(Hit::Cluster)
             | PlannedHit::HottestReplica
             | PlannedHit::HostOfHottestReplica => ground.all_hosts().collect(),

@@ -7,13 +7,13 @@ use serde_json::Value;
 /// Settings of the keyspace and its tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keyspace {
-    /// Name of the keyspace. `None` stands for the name in the workload.
+    /// Name of the keyspace. `None` means the name in the workload.
     pub name: Option<String>,
     /// Replication of the keyspace.
     pub replication: Replication,
     /// True if the study states the replication.
     pub is_replication_stated: bool,
-    /// True if writes go to the commit log. `None` stands for the setting of the workload.
+    /// True if writes go to the commit log. `None` means the setting of the workload.
     pub durable_writes: Option<bool>,
     /// Compaction options of the keyspace's tables, including `class`. If the list is empty, the
     /// options of the workload apply.

@@ -26,7 +26,7 @@ measure::word_enum! {
         By = "by",
         /// Time after which cassay starts the nodes of a failed host on another host.
         Ha = "ha",
-        /// Other values for keys of `cassandra.yaml`.
+        /// New values that the fault sets for keys of `cassandra.yaml`.
         Yaml = "yaml",
         /// Release that nodes run after the upgrade.
         To = "to",
@@ -72,7 +72,7 @@ pub struct Options {
     pub by: Option<Duration>,
     /// Value of [`FaultOption::Ha`].
     pub ha_after: Option<Duration>,
-    /// Host on which [`FaultOption::Ha`] starts the nodes. `None` stands for the next host.
+    /// Host on which [`FaultOption::Ha`] starts the nodes. `None` means the next host.
     pub ha_on: Option<HostIndex>,
     /// Value of [`FaultOption::Yaml`]. Empty if the option is not set.
     pub yaml: Map<String, Value>,

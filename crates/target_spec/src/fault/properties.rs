@@ -12,7 +12,7 @@ pub enum FaultPlace {
     Host,
     /// Hosts that the fault separates from other hosts.
     Split,
-    /// All nodes, one after the other.
+    /// All nodes of the cluster, one after the other.
     Cluster,
 }
 
