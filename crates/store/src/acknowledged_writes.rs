@@ -18,7 +18,7 @@ pub struct ReadBackRecord {
     pub written_at: String,
     /// Number of copies of each row (replication factor).
     pub copies: u64,
-    /// Guarantee that the configuration makes in spite of the trial's faults: `kept` (reads return
+    /// Guarantee that the configuration gives despite the trial's faults: `kept` (reads return
     /// every acknowledged write), `none` or `unknown`.
     pub promise: PromiseKind,
     /// Reason for the value of `promise`, as a clause.
@@ -206,7 +206,8 @@ pub struct RegistersRecord {
     pub undecided: u64,
     /// Maximum number of states that the search visits for one register.
     pub states_max: u64,
-    /// Guarantee that the configuration makes, as in [`ReadBackRecord`].
+    /// Guarantee that the configuration gives: `kept`, `none` or `unknown`, as in
+    /// [`ReadBackRecord`].
     pub promise: PromiseKind,
     /// Reason for the value of `promise`, as a clause.
     pub why: String,

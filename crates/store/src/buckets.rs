@@ -8,7 +8,7 @@ use measure::{Histogram, Known};
 /// Each value below this limit has a separate bucket. HdrHistogram distinguishes 2 × 10^3 values,
 /// rounded up to a power of two.
 const SINGLE: u64 = 2048;
-/// Base-2 logarithm of the number of buckets for each further power of two.
+/// Base-2 logarithm of the number of buckets for each power of two from [`SINGLE`] on.
 const HALF_BITS: u32 = 10;
 const HALF: u64 = 1 << HALF_BITS;
 /// Quantiles that [`Buckets::quantiles_ms`] returns.

@@ -87,8 +87,8 @@ pub struct CostRecord {
     pub cost: CostKind,
     /// Arithmetic mean over the blocks in which the cost is known.
     pub mean: f64,
-    /// 95 % confidence interval of the mean, from the scatter between the blocks. Absent with fewer
-    /// than three blocks.
+    /// 95 % confidence interval of the mean, from the scatter between the blocks. Absent if the
+    /// cost is known in fewer than three blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
     /// Number of blocks in which the cost is known.
@@ -109,8 +109,8 @@ pub struct CostComparisonRecord {
     pub contender: VariantName,
     /// Ratio contender ÷ baseline, computed from geometric means over the blocks.
     pub ratio: f64,
-    /// 95 % confidence interval of the ratio, without adjustment for other comparisons. Absent with
-    /// one block.
+    /// 95 % confidence interval of the ratio, without adjustment for other comparisons. Absent if
+    /// the variants have only one block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
     /// Number of pairs of blocks, or the number of blocks of the variant with fewer blocks.

@@ -119,8 +119,8 @@ pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(R
     good().find(|(_, well)| *well == DidWell::Met).or_else(|| good().next())
 }
 
-/// Returns the runs of a study that have findings, newest first. The files are verified as for a
-/// list. The iterator reads a run only when the caller requests that run.
+/// Returns the runs of a study that have findings, newest first. Files are verified only to the
+/// extent that a list requires. The iterator reads a run only when the caller requests that run.
 pub fn finished(results: &Path, study: &str) -> impl Iterator<Item = Run> {
     newest_first(results, study).filter(|run| run.findings.is_some())
 }

@@ -32,7 +32,8 @@ pub struct ClientEndRecord {
     pub connections: usize,
     /// Successful operations of the client per second.
     pub ops_per_s: f64,
-    /// Successful operations of this client, as a share of those of all clients.
+    /// Number of successful operations of this client, as a share of the successful operations of
+    /// all clients.
     pub share: f64,
     /// Latency of the client's successful operations, ms. `null` if the client was lost before it
     /// reported latencies, or if no operation succeeded.

@@ -56,8 +56,8 @@ pub struct LookRecord {
     pub pairs: usize,
     /// Contender ÷ baseline.
     pub ratio: f64,
-    /// Confidence interval of the ratio at this look, computed as for the comparison. `null` if an
-    /// end is infinite, or if the ratio is a bound.
+    /// Confidence interval of the ratio at this look, computed like the interval of the comparison.
+    /// `null` if an end is infinite, or if the ratio is a bound.
     pub ci95: Option<[f64; 2]>,
 }
 

@@ -215,8 +215,8 @@ pub struct IntervalRecord {
     pub joined: u64,
 }
 
-/// Returns true if the count is zero. Zeros are not written, because the file has one line for each
-/// second and kind.
+/// Returns true if the count is zero. To keep files small, zeros are not written, because a file
+/// has one line for each second and kind.
 pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -905,7 +905,8 @@ pub struct PointRecord {
     /// [`TrialFinding::short_window`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub short_window: bool,
-    /// True if the confidence interval is that of one window and depends on few incidents.
+    /// True if the confidence interval is the interval of a single window and depends on few
+    /// incidents.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub few_incidents: bool,
     /// Latency of all operations of all blocks, from merged histograms. It is never a mean of

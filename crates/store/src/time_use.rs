@@ -107,8 +107,8 @@ pub fn time_use(
     ended(&mut current, now_unix_ns);
     let seconds = spent_ns.iter().sum::<u64>() as f64 / SECOND_NS as f64;
     let measured_s = trials.iter().map(|trial| trial.seconds).sum::<f64>().min(seconds);
-    // In the journal, the last phase of a trial is its window. The time of that phase includes the
-    // work after the window, so this work is separated here.
+    // In the journal, the last phase of a trial is its window. The time of this phase includes the
+    // work after the window, which is subtracted here.
     let finish_ns = &mut spent_ns[TimedStep::Finish as usize];
     *finish_ns = finish_ns.saturating_sub((measured_s * SECOND_NS as f64) as u64);
     let mut steps: Vec<StepTimeRecord> = TimedStep::ALL

@@ -343,8 +343,8 @@ pub struct ImportedCommands {
 pub struct Window {
     /// Length of the warm-up before the measured window.
     pub warmup: Warmup,
-    /// Warm-up before the first window after node processes have started, in ns. `None` if this
-    /// warm-up is the same as before the other windows.
+    /// Warm-up before the first window after node processes have started, in ns. `None` if the
+    /// warm-up before the other windows has the same length.
     pub first_warmup_ns: Option<u64>,
     /// Length of the measured window, in ns.
     pub measure_ns: u64,

@@ -45,7 +45,7 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
-/// Units of bit rates. They are decimal, like those of network links and of `tc`.
+/// Units of bit rates. They are decimal, like the units of network links and of `tc`.
 const BIT_RATE_UNITS: &[(&str, u64)] = &[
     ("Gbit", 1_000_000_000),
     ("Mbit", 1_000_000),

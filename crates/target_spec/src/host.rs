@@ -158,8 +158,8 @@ impl RemoteHost {
     }
 
     /// Returns the address at which other machines reach this machine. It is the stated address, or
-    /// else `reached`, the address of the machine's sshd. `None` if the latter is not an IPv4
-    /// address.
+    /// else `reached`, the address of the machine's sshd. `None` if no address is stated and
+    /// `reached` is not an IPv4 address.
     pub fn address_or(&self, reached: Option<IpAddr>) -> Option<Ipv4Addr> {
         self.address.or(match reached {
             Some(IpAddr::V4(address)) => Some(address),

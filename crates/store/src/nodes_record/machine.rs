@@ -135,8 +135,9 @@ pub struct DeviceRecord {
 pub struct PlacementRecord {
     /// Name of the node, or `client`.
     pub who: String,
-    /// Name of the process's host, as in [`MachineTopologyRecord::hosts`]. A process that runs on
-    /// the machine but outside the simulated hosts has the host name `this machine`.
+    /// Name of the host on which the process runs, as in [`MachineTopologyRecord::hosts`]. A
+    /// process that runs on the machine but outside the simulated hosts has the host name `this
+    /// machine`.
     pub host: String,
     /// CPUs on which threads of the process may run, such as `0-3,8`.
     pub cpus: String,
@@ -149,7 +150,7 @@ pub struct PlacementRecord {
     /// Resident memory of the process by NUMA node, bytes. Empty if unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resident_bytes: BTreeMap<u32, u64>,
-    /// Topology keyword of the variant: `none`, `auto`, `pinned`, `one-socket-per-vcpu`.
+    /// Topology keyword of the variant: `none`, `auto`, `pinned` or `one-socket-per-vcpu`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topology: String,
     /// Remarks on the placement. Each remark is one sentence.

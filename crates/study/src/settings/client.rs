@@ -144,7 +144,7 @@ pub enum Priority {
     Auto,
     /// The normal priority of programs.
     Normal,
-    /// A priority above that of all programs with normal priority.
+    /// A priority above the normal priority of all other programs.
     Realtime,
 }
 

@@ -84,8 +84,8 @@ pub struct Draft {
     /// Length of the warm-up, in ns. `None` if the warm-up lasts until throughput is steady.
     pub(crate) warmup_ns: Option<u64>,
     pub(crate) warmup_max_ns: u64,
-    /// Length of the warm-up before the first window, in ns. `None` if it is the same as before
-    /// other windows.
+    /// Length of the warm-up before the first window, in ns. `None` if all warm-ups have the same
+    /// length.
     pub(crate) first_warmup_ns: Option<u64>,
     pub(crate) measure_ns: u64,
     /// True if the window ends after the last fault.

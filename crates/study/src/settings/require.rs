@@ -15,8 +15,8 @@ pub struct Require {
     pub error_rate: Option<f64>,
     /// Minimum throughput, in op/s.
     pub ops_per_s: Option<f64>,
-    /// Minimum ratio of a contender to the baseline in the primary comparison. For throughput as
-    /// well as for latency, 0.97 means at most 3 % worse.
+    /// Minimum ratio of a contender to the baseline in the primary comparison. The value 0.97 means
+    /// at most 3 % worse, for throughput as well as for latency.
     pub ratio: Option<f64>,
     /// Name of the earlier run that this run must not be worse than: `latest`, a tag, or a study
     /// and stamp.

@@ -28,8 +28,8 @@ pub enum DataLoss {
     Unsynced,
     /// The node loses all its replicas, while other nodes keep theirs.
     Copy,
-    /// The node loses its replicas. Other nodes receive them before, unless the cluster has no more
-    /// nodes than replicas.
+    /// The node loses its replicas if the cluster has no more nodes than replicas. Otherwise, other
+    /// nodes receive the replicas first.
     HandedOver,
     /// Writes may lose their order, because the order depends on their timestamps.
     Order,
