@@ -90,8 +90,8 @@ pub(crate) enum Depth {
     /// Verifies every byte of the files that a page shows. The raw lines of long runs are not among
     /// these files.
     Shown,
-    /// Verifies only that each file exists and has the recorded length. This is enough for lists,
-    /// which do not show figures from these files.
+    /// Verifies only that each file exists and has the recorded length. Lists use this extent,
+    /// because they do not show figures from these files.
     Lengths,
 }
 

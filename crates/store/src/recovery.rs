@@ -164,8 +164,8 @@ impl StretchRecord {
     }
 }
 
-/// Comparison of a period of trials with a fault with the same period of trials without faults. The
-/// trials have the same load and the same data, and belong to the same blocks.
+/// Compares a period of trials with a fault to the same period of trials without faults. The trials
+/// have the same load and the same data, and belong to the same blocks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WithoutFaultsRecord {

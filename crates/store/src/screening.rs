@@ -4,8 +4,8 @@ use analysis::procedure::Point;
 use analysis::screening::Activity;
 use serde::{Deserialize, Serialize};
 
-/// Result of a screening, which searches many settings for those with an effect. The result is for
-/// one point and one metric.
+/// Result of a screening for one point and one metric. A screening identifies the settings that
+/// have an effect among many settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScreenRecord {
     /// Name of the metric: `ops_per_s`, `latency_ms.p99`, ….
@@ -68,8 +68,8 @@ pub struct ScreenedRecord {
     pub value: String,
     /// First value of the setting.
     pub against: String,
-    /// Natural logarithm of the ratio of the metric with the second value to the metric with the
-    /// first value.
+    /// Natural logarithm of a ratio: the metric with the second value of the setting ÷ the metric
+    /// with the first value.
     pub ln_ratio: f64,
     /// Judgement of the effect: `active`, `possible` or `silent`.
     pub activity: Activity,

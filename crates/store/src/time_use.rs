@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 measure::word_enum! {
     /// A kind of work in a run, other than a measured window.
     pub enum TimedStep {
-        /// cassay starts or stops nodes, or connects to them.
+        /// cassay starts nodes, stops nodes, or connects to nodes.
         Target = "target",
         /// The client measures its own ceiling.
         Ceiling = "ceiling",

@@ -46,7 +46,7 @@ struct DataKey {
 /// Actions of a trial before its warm-up, apart from restoring a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparation {
-    /// Do nothing, because the data, or a snapshot of it, exists.
+    /// Do nothing, because the target has the data, or a snapshot of the data.
     Nothing,
     /// Create the keyspace and its tables, and load the rows.
     Fill,

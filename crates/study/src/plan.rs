@@ -61,12 +61,13 @@ pub struct Plan {
 /// Facts that are known about the rows at the start of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsBefore {
-    /// True if the rows that the trial reads are known to exist. This is so if the study loads rows
-    /// or declares that they exist. For the command of another tool, it is so if a step up to this
-    /// one only writes rows, or if this step writes none.
+    /// True if the rows that the trial reads are known to exist. This is the case if the study
+    /// loads rows or declares that they exist. For the command of another tool, this is the case if
+    /// a step up to this one only writes rows, or if this step writes none.
     pub are_said: bool,
-    /// True if the rows do not come from this run. This is so if the study declares that the rows
-    /// exist. For the command of another tool, it is so if no step up to this one only writes rows.
+    /// True if the rows do not come from this run. This is the case if the study declares that the
+    /// rows exist. For the command of another tool, this is the case if no step up to this one only
+    /// writes rows.
     pub are_strange: bool,
 }
 

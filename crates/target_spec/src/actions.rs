@@ -20,8 +20,8 @@ pub enum Change {
 /// Order in which running nodes get another configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restarts {
-    /// The nodes restart one after the other, so that the ring always answers. This took 286 s on
-    /// three hosts that share two cores.
+    /// The nodes restart one after the other, so that the ring always answers. Such a restart took
+    /// 286 s on three hosts that share two cores.
     InTurn,
     /// All nodes stop, and then all nodes start. A caller uses this order if it restores the data
     /// afterwards.

@@ -1,11 +1,11 @@
 //! Translates the addresses that nodes report into the addresses at which clients can reach the
-//! nodes. This is needed for containers, port forwards, and networks that translate addresses.
+//! nodes. Containers, port forwards, and networks that translate addresses make this necessary.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-/// The address of a node, with one port or with any port.
+/// The IP address of a node, and one port or any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodePlace {
     /// IP address of the node.

@@ -61,7 +61,7 @@ pub type PerNode<T> = PerIndex<NodeIndex, T>;
 /// A list with one value for each host, in the order of the hosts.
 pub type PerHost<T> = PerIndex<HostIndex, T>;
 
-/// A list whose values are accessed by one type of index.
+/// A list that only one type of index can access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerIndex<I, T> {
     values: Vec<T>,

@@ -64,7 +64,8 @@ const OWNED: [(&[&str], &str); 5] = [
 /// but small enough for a list of tokens.
 const TOKENS_COUNT_MAX: u64 = 1024;
 
-/// Settings with values that exclude another setting, with the reasons. Observed on nodes of 5.0.9.
+/// Settings with values that exclude another setting. Each entry contains the reason. Observed on
+/// nodes of 5.0.9.
 const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
     (
         "commitlog_sync",

@@ -70,7 +70,8 @@ pub struct Trial {
     pub path: PathBuf,
     /// Resolved configuration of the trial.
     pub record: TrialRecord,
-    /// Names of the probes that belong to the run. `None` if all probes in the folder belong to it.
+    /// Names of the probes that belong to the run. `None` if all probes in the folder belong to the
+    /// run.
     pub(super) probes: Option<BTreeSet<String>>,
     /// Checksum of `series.ndjson`. `None` if the trial has no overview.
     pub(super) series: Option<FileSum>,

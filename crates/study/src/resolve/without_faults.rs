@@ -12,7 +12,7 @@ use yaml::{Diagnostics, Node};
 const PATH: &str = "repeat.without_faults";
 
 /// Name of the added variant. If several variants are added, each name begins with the name of the
-/// variant with faults for which it was added first.
+/// first variant with faults that needs the added variant.
 const NAME: &str = "without-faults";
 
 /// Name that the only side of a study gets when cassay adds a variant.

@@ -21,7 +21,7 @@ const JAVA: &str = "target.local.java";
 
 const NO_TARBALL_HINT: &str = "use a binary distribution: apache-cassandra-5.0.9-bin.tar.gz";
 
-/// A setting with which nodes cannot start, with the reason.
+/// A setting with which nodes cannot start, and the reason.
 struct Mistake {
     path: &'static str,
     why: String,

@@ -52,8 +52,8 @@ const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 /// Hint for a setting that cassay refuses in a study by an unknown author.
 pub(super) const HINT: &str = "remove it, or pass --trust if you trust the author of the study";
 
-/// Returns true if the user is responsible for a node. This is so if the node is on the command
-/// line, or if the user trusts the whole study.
+/// Returns true if the user is responsible for a node. This is the case if the node is on the
+/// command line, or if the user trusts the whole study.
 pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
     let is_open = overrides.files.as_ref().is_some_and(|files| files.open);
     // Source 0 is the study. All other sources are the command line. In a recorded run, they are

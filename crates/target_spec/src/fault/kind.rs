@@ -144,8 +144,8 @@ impl FaultKind {
         MOMENT.as_nanos() as u64
     }
 
-    /// Returns true if the fault requires at least one other node. This is so if the fault changes
-    /// the members of the ring, or if only the copies on other nodes remain.
+    /// Returns true if the fault requires at least one other node. This is the case if the fault
+    /// changes the members of the ring, or if only the copies on other nodes remain.
     pub fn needs_others(&self) -> bool {
         matches!(self.loses, DataLoss::Copy | DataLoss::HandedOver)
     }

@@ -1,5 +1,5 @@
-//! Tests reading the text of a study, and each mistake with its message. This file tests hosts and
-//! table options.
+//! Tests how cassay reads the text of a study, and the message for each mistake. This file tests
+//! hosts and table options.
 
 mod states;
 

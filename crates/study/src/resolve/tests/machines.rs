@@ -105,8 +105,8 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
     );
 }
 
-/// Every shipped study with hosts runs unchanged on eight machines with eight clients. It has the
-/// size of the publication that it follows.
+/// Every shipped study with hosts runs unchanged on eight machines with eight clients. Each study
+/// has the size of the publication that it follows.
 #[test]
 fn each_study_of_a_source_is_planned_over_machines_as_it_is() {
     let list = |keys: &str, names: &str| -> String {
