@@ -119,7 +119,7 @@ impl VerifyRecord {
     }
 }
 
-/// Evidence against the data of a trial; see [`TrialFinding::data_against`].
+/// Evidence against the data of a trial. See [`TrialFinding::data_against`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DataAgainst<'a> {
     /// Results of reading all rows back.

@@ -360,7 +360,7 @@ pub struct FindingsRecord {
     /// Requirements of the study, each with its outcome.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<RequirementRecord>,
-    /// Tables that cassay created on clusters that it did not start, and that it did not drop.
+    /// Tables that cassay created but did not drop, on clusters that it did not start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remains: Vec<RemainsRecord>,
     /// Record of how the run used its wall time.

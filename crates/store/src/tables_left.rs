@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Tables that cassay created on a cluster that it did not start, and did not drop.
+/// Tables that cassay created but did not drop, on a cluster that it did not start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RemainsRecord {
     /// Cluster that contains the tables, in the format of `--target`, such as `attach:10.0.0.1`.
