@@ -39,7 +39,7 @@ pub(crate) fn from_histogram(values: &Histogram) -> Vec<BucketCount> {
 }
 
 impl Buckets {
-    /// Removes all values.
+    /// Removes all values from the sum.
     pub(crate) fn clear(&mut self) {
         for bucket in bits(&self.held) {
             self.counts[bucket] = 0;

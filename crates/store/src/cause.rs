@@ -16,7 +16,7 @@ measure::word_enum! {
         Warming = "warming_up",
         /// The target became slower over the run.
         Slowing = "slowing_down",
-        /// Compactions piled up.
+        /// The number of pending compactions increased.
         Backlog = "compaction_backlog",
         /// Garbage collections stopped the nodes.
         Collections = "collections",
@@ -58,7 +58,7 @@ pub struct CauseRecord {
     pub says: String,
 }
 
-/// Proposed next run.
+/// The next run that cassay proposes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NextStepRecord {
     /// Purpose of the next run, such as `4 more blocks to settle it`.

@@ -156,7 +156,7 @@ pub struct GrowthRecord {
     pub growing: Growing,
 }
 
-/// A rare event.
+/// A rare event in the window of a long trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HappenedRecord {
@@ -229,12 +229,12 @@ pub struct TurnRecord {
     pub trials: Vec<usize>,
     /// Mean length of the measured windows of the turn's trials, s.
     pub seconds: f64,
-    /// Mean throughput, op/s.
+    /// Mean throughput of the turn's trials, op/s.
     pub ops_per_s: f64,
     /// Standard error of the throughput. With three or more blocks, it is computed from the scatter
     /// between the blocks; otherwise, from the intervals of the windows. Absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
-    /// Mean latency, ms.
+    /// Mean latency of the turn's trials, ms.
     pub mean_ms: f64,
 }

@@ -34,7 +34,7 @@ pub enum JournalEvent {
     },
     /// The run begins, or is resumed.
     RunStarted {
-        /// Version of cassay.
+        /// Version of cassay that runs the trials.
         #[serde(default)]
         cassay: String,
         /// Machine that the client runs on.
@@ -200,7 +200,7 @@ pub enum JournalEvent {
 /// Facts about a machine that determine its performance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineFacts {
-    /// Number of CPUs.
+    /// Number of CPUs of the machine.
     #[serde(default)]
     pub cpus: usize,
     /// Model of the CPUs.

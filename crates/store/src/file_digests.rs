@@ -85,7 +85,7 @@ impl fmt::Display for FileSum {
 /// Extent to which the files of a run are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// Every byte.
+    /// Verifies every byte of all files.
     Bytes,
     /// Verifies every byte of the files that a page shows. The raw lines of long runs are not among
     /// these files.

@@ -26,7 +26,7 @@ use crate::ndjson::LineWriter;
 /// Divisor that converts nanoseconds to milliseconds for the human-readable maximum in each line.
 pub const MAX_VALUE_DIVISOR: f64 = 1e6;
 
-/// Writes one log.
+/// Writes one histogram log.
 pub struct HlogWriter {
     lines: LineWriter,
     serializer: V2DeflateSerializer,

@@ -23,7 +23,7 @@ pub(crate) struct Ledger {
     pub(crate) sums: Sums,
     /// Findings of the finished trials whose files are intact, by the number of the trial.
     pub(crate) findings: BTreeMap<usize, TrialFinding>,
-    /// Damaged findings.
+    /// Findings of trials that are damaged.
     pub(crate) damages: Vec<Damage>,
     /// One sentence for each finding that has no checksum.
     pub(crate) notes: Vec<String>,

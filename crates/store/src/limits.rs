@@ -39,7 +39,7 @@ measure::word_enum! {
         HighestLoad = "highest_load",
         /// A difference between two variants.
         Difference = "difference",
-        /// A fault.
+        /// A fault of a trial.
         Fault = "fault",
         /// A drift of throughput within a window.
         Drift = "drift",

@@ -37,7 +37,7 @@ pub struct LooksRecord {
     pub level: Option<f64>,
     /// Number of comparisons that share the confidence of 95 %.
     pub among: usize,
-    /// Number of looks.
+    /// Number of looks at the comparison.
     pub count: usize,
     /// Reason why the looks ended, such as `answered after 6 of at most 12 blocks`.
     pub ended: String,
@@ -54,7 +54,7 @@ pub struct LookRecord {
     pub block: usize,
     /// Number of pairs that the look includes.
     pub pairs: usize,
-    /// Contender ÷ baseline.
+    /// Ratio contender ÷ baseline at this look.
     pub ratio: f64,
     /// Confidence interval of the ratio at this look, computed like the interval of the comparison.
     /// `null` if an end is infinite, or if the ratio is a bound.

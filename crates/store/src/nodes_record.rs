@@ -99,7 +99,7 @@ pub struct HostSettingRecord {
     pub on: String,
     /// Value of the setting, or the reason why cassay could not read it.
     pub value: String,
-    /// Recommended value.
+    /// Recommended value of the setting.
     pub wanted: String,
     /// Verdict on the setting: `ok`, `advice`, `warning` or `not told`.
     pub verdict: SettingVerdict,
@@ -263,7 +263,7 @@ pub struct ProbeRecord {
     pub place: String,
     /// Time between two samples, s.
     pub period_s: f64,
-    /// Number of samples.
+    /// Number of samples that the probe took.
     pub looks: u64,
     /// Number of samples that were skipped because an earlier sample took too long, or because the
     /// machine was busy.

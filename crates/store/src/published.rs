@@ -81,10 +81,10 @@ pub struct PublishedFigureRecord {
     /// Published throughput, op/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// Mean latency, ms.
+    /// Published mean latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_ms: Option<f64>,
-    /// Median latency, ms.
+    /// Published median latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ms: Option<f64>,
     /// Published 95th percentile of latency, ms.

@@ -13,19 +13,19 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "InFile", into = "InFile")]
 pub struct QuantilesRecord {
-    /// Number of values.
+    /// Number of values from which the figures are computed.
     pub count: u64,
-    /// Arithmetic mean.
+    /// Arithmetic mean of the values.
     pub mean: Known,
-    /// The median.
+    /// Median of the values (p50).
     pub p50: Known,
-    /// 95th percentile.
+    /// 95th percentile of the values.
     pub p95: Known,
-    /// 99th percentile.
+    /// 99th percentile of the values.
     pub p99: Known,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the values.
     pub p999: Known,
-    /// Largest value.
+    /// Largest of the values.
     pub max: Known,
     /// 95 % confidence intervals by field name, such as `{"p99": [3.1, 3.4]}`. A quantile with
     /// fewer than 100 values above it has no interval.

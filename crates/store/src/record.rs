@@ -126,7 +126,7 @@ pub struct EstimateRecord {
 /// Part of a plan that always runs, regardless of the results.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MinimumPlanRecord {
-    /// Number of trials.
+    /// Number of trials that always run.
     pub trials: usize,
     /// Wall time of this part of the plan, s.
     pub seconds: f64,
@@ -320,7 +320,7 @@ pub struct FindingsRecord {
     /// Sweep of each variant, which consists of its points in order of load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepRecord>,
-    /// Comparisons of variants.
+    /// Comparisons of variants with their baselines.
     pub comparisons: Vec<ComparisonRecord>,
     /// Expected number of false findings. Absent if fewer than two comparisons have an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -389,7 +389,7 @@ pub struct TrialFindingRecord {
 // Readers read this file as a `FindingsRecord` and a `FileDigestRecord`.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingsFileRecord {
-    /// The findings.
+    /// The findings of the run.
     #[serde(flatten)]
     pub findings: FindingsRecord,
     /// Version of cassay that wrote the file. Empty in runs of earlier versions.
@@ -696,12 +696,12 @@ pub struct MachineRecord {
     pub pressure_memory: Option<f64>,
 }
 
-/// Release lag, µs.
+/// Quantiles of the release lag, µs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LagRecord {
-    /// The median.
+    /// Median of the release lag, µs.
     pub p50: f64,
-    /// 99th percentile.
+    /// 99th percentile of the release lag, µs.
     pub p99: f64,
 }
 
@@ -768,7 +768,7 @@ pub struct LoadRecord {
     /// Number of failed operations, by outcome. Always empty, because a trial ends if an operation
     /// of the load phase fails.
     pub errors: BTreeMap<String, u64>,
-    /// Number of retries.
+    /// Number of retries in the load phase.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u64,
     /// Result of waiting for flushes and compactions: `settled`, `stalled`, `timeout`, `skipped` or
@@ -1051,6 +1051,6 @@ pub struct FaultStepRecord {
     /// `unseen`, `healing`, `whole`, `not-whole` or `restarted`; for tasks, `done`, `failed` or
     /// `unfinished`.
     pub step: FaultStep,
-    /// Observation, in words.
+    /// Description of the observation in this step.
     pub said: String,
 }

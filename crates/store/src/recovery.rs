@@ -35,7 +35,7 @@ pub struct RecoveryRecord {
     /// Level of p99 before the fault, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<BaselineRecord>,
-    /// Loss of throughput.
+    /// Loss of throughput because of the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dip: Option<Dip>,
     /// Return of throughput to its level before the fault.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The study, resolved.
+/// The study with every default filled in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResolvedRecord {
@@ -47,7 +47,7 @@ pub struct ResolvedRecord {
     pub others: Map<String, Value>,
 }
 
-/// A planned fault.
+/// A planned fault of a variant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlannedFaultRecord {
@@ -126,7 +126,7 @@ measure::word_enum! {
     }
 }
 
-/// The primary comparison.
+/// The primary comparison of a study.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PrimaryRecord {
@@ -140,11 +140,11 @@ pub struct PrimaryRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestRecord {
-    /// Kind of operation.
+    /// Kind of operation that executes the statement.
     pub kind: String,
     /// CQL text of the statement.
     pub cql: String,
-    /// Consistency level.
+    /// Consistency level of the statement.
     pub consistency: Option<String>,
     /// Serial consistency level, which applies to the statement's condition.
     pub serial_consistency: Option<String>,

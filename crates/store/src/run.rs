@@ -77,7 +77,7 @@ pub struct SalvagedRun {
     pub run: Run,
     /// Findings of the finished trials whose files are intact, by the number of the trial.
     pub whole: BTreeMap<usize, TrialFinding>,
-    /// Damaged files.
+    /// Files of the run that are damaged.
     pub damages: Vec<Damage>,
 }
 

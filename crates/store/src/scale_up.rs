@@ -52,7 +52,7 @@ pub struct ScaleUpRecord {
     pub sentences: Vec<String>,
 }
 
-/// A latency bound.
+/// An upper bound of a latency percentile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleBoundRecord {
     /// Name of the percentile, such as `p99`.
@@ -89,7 +89,7 @@ pub struct ScalePointRecord {
     pub variant: VariantName,
     /// Throughput in each block, op/s. `null` for a block without a usable trial.
     pub ops_per_s_blocks: Vec<Option<f64>>,
-    /// Mean throughput, op/s.
+    /// Mean throughput at this point, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// 95 % confidence interval of the mean. Absent if the point has fewer than three blocks, or if

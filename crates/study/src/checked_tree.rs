@@ -10,9 +10,9 @@ use versions::Release;
 pub enum Tree {
     /// The key has no value.
     Null,
-    /// `true` or `false`.
+    /// The value `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// A whole number that is not negative.
     Count(u64),
     /// A negative whole number, for keys that accept any value.
     Negative(i64),
@@ -24,11 +24,11 @@ pub enum Tree {
     Bytes(u64),
     /// A bit rate in bit/s.
     BitRate(u64),
-    /// A text.
+    /// A text or a word.
     Text(String),
     /// A release of Cassandra, with the text that the user wrote.
     Release(Release, String),
-    /// A list.
+    /// A list of values.
     List(Vec<Tree>),
     /// A mapping. The entries have the same order as in the text.
     Map(Vec<(String, Tree)>),

@@ -171,7 +171,7 @@ impl RemoteHost {
 /// The hosts on which nodes run. They are equal simulated hosts, or remote machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostsSpec {
-    /// Number of hosts.
+    /// Number of hosts of the cluster.
     pub count: usize,
     /// Pods that cassay creates as hosts. Until the pods run, their machines have only numbers.
     /// `None` for other hosts.

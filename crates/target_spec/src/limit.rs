@@ -8,15 +8,15 @@ use std::time::Duration;
 /// such as `100 per second`, `1000 bytes/s`, `1000 bit/s`, `1000000 ns` or `1024 bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Operations per second.
+    /// A number of operations per second.
     PerSecond(u64),
-    /// Bytes per second.
+    /// A number of bytes per second.
     BytesPerSecond(u64),
-    /// Bits per second.
+    /// A number of bits per second.
     BitsPerSecond(u64),
-    /// One-way delay.
+    /// A one-way delay.
     Delay(Duration),
-    /// Size in bytes.
+    /// A size in bytes.
     Bytes(u64),
 }
 

@@ -21,7 +21,7 @@ pub struct MachineTopologyRecord {
     /// Description of the source from which the topology was read.
     #[serde(default)]
     pub source: String,
-    /// Physical sockets.
+    /// Physical sockets of the machine.
     #[serde(default)]
     pub packages: Vec<PackageRecord>,
     /// Dies of the machine. If the dies are unknown, each package counts as one die.
@@ -70,7 +70,7 @@ pub struct MachineHostRecord {
     pub mems: String,
 }
 
-/// A physical socket.
+/// A physical socket of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageRecord {
     /// Number that the firmware assigns to the package. `None` if unknown.
@@ -89,7 +89,7 @@ pub struct DieRecord {
     pub cpus: String,
 }
 
-/// A NUMA node.
+/// A NUMA node of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumaNodeRecord {
     /// Number of the NUMA node.

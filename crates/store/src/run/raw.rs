@@ -15,7 +15,7 @@ const RAW_BYTES_MAX: u64 = 100 << 20;
 
 /// The raw lines of a run.
 pub(super) struct Raw<'a> {
-    /// Total length, bytes.
+    /// Total size of the raw lines, bytes.
     bytes: u64,
     sums: &'a Sums,
 }

@@ -133,7 +133,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Restores a folder.
+/// Restores the files of a folder.
 fn restore(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
     if files(folder) == *as_it_was {
         return;

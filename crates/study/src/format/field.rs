@@ -9,7 +9,7 @@ use versions::Release;
 /// Type of a value. Each type contains the function that applies a value to the settings.
 #[derive(Clone, Copy, Debug)]
 pub enum Type {
-    /// A non-empty text.
+    /// A text that is not empty.
     Text(fn(&mut Draft, &str)),
     /// A name of letters, digits, `.`, `_` and `-`. The name becomes part of a path.
     Name(fn(&mut Draft, &str)),
@@ -29,7 +29,7 @@ pub enum Type {
     Bytes(u64, u64, fn(&mut Draft, u64)),
     /// A bit rate between two limits, in bit/s.
     BitRate(u64, u64, fn(&mut Draft, u64)),
-    /// `true` or `false`.
+    /// The word `true` or `false`.
     Bool(fn(&mut Draft, bool)),
     /// One of these words.
     Choice(&'static [Word]),

@@ -4,7 +4,7 @@
 use super::rule_input::Subject;
 use ::yaml::Diagnostics;
 
-/// Applies the rules.
+/// Applies the rules for the data.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     reset(subject, out);
     restore(subject, out);

@@ -10,7 +10,7 @@ use measure::number::counted;
 use target_spec::HostIndex;
 use target_spec::fault::{FaultOption, FaultPlace, Length};
 
-/// Applies the rules.
+/// Applies the rules for faults.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find("faults") else {
         return;

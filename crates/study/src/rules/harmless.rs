@@ -17,7 +17,7 @@ use target_spec::{
 };
 use yaml::{Diagnostics, Node, Raw};
 
-/// Applies the rules.
+/// Applies the trust rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     jvm(subject, out);
     yaml(subject, out);

@@ -12,7 +12,7 @@ use measure::number::counted;
 const HOSTS: &str = "target.local.hosts";
 const HOST: &str = "target.local.host";
 
-/// Applies the rules.
+/// Applies the rules for hosts.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.has("target.local") {
         return;

@@ -25,7 +25,7 @@ const KNOWN: &[&str] = &[
     "speculative_retry",
 ];
 
-/// Applies the rules.
+/// Applies the rules for table options.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for key in ["compaction", "compression"] {
         map(subject, key, out);

@@ -17,7 +17,7 @@ const MAKES: [&str; 6] = [
     "phases",
 ];
 
-/// Applies the rules.
+/// Applies the rules for an existing table.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.wrote(TABLE) {
         if subject.wrote("workload.keys") {

@@ -5,7 +5,7 @@ use super::{Subject, harmless};
 use crate::inputs;
 use ::yaml::{Diagnostics, Node, Raw};
 
-/// Applies the rules.
+/// Applies the rules for probes.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     check_null(subject, out);
     let import = subject.node.find("probes.import");

@@ -11,7 +11,7 @@ use target_spec::fault::FaultName;
 use target_spec::{JavaChoice, LocalSpec, Origin, java_majors};
 use versions::Release;
 
-/// Applies the rules.
+/// Applies the rules for rolling upgrades.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let items = match subject.node.find("faults").map(|faults| &faults.raw) {
         Some(Raw::List(items)) if subject.has("target.local") => items.as_slice(),

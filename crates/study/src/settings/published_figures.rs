@@ -17,7 +17,7 @@ pub struct PublishedFile {
     pub figures: Vec<Figure>,
     /// Ratios that are expected to be similar on other machines.
     pub ratios: Vec<Ratio>,
-    /// Statements about failures.
+    /// Published claims about failures.
     pub failures: Vec<Failure>,
     /// Descriptions of claims in the publication.
     pub claims: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Figure {
     /// Number of requests in flight, summed over all clients. `None` if the publication does not
     /// print it.
     pub in_flight: Option<f64>,
-    /// Operations per second.
+    /// Published throughput, in op/s.
     pub ops_per_s: Option<f64>,
     /// Published mean latency, in ms.
     pub mean_ms: Option<f64>,

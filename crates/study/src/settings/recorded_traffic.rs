@@ -112,7 +112,7 @@ impl Recordings {
         self.0.get(digest)
     }
 
-    /// Returns all recordings.
+    /// Returns all recordings in the set.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Recording>> {
         self.0.values()
     }

@@ -60,7 +60,7 @@ pub enum IfInconclusive {
     Estimate,
     /// The requirement is met with a warning.
     Pass,
-    /// The requirement fails.
+    /// The requirement is missed.
     Miss,
 }
 
