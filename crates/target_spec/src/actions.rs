@@ -7,7 +7,7 @@ use crate::spec::{LocalSpec, Target};
 /// largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// The running target is used unchanged.
+    /// cassay uses the running target unchanged.
     None,
     /// cassay sets the links of the running hosts, without restarting nodes.
     Limits,
