@@ -1,8 +1,8 @@
-//! Builds the study of a counter-experiment: it changes one setting of a resource that was full at
-//! a limit, and compares both settings at one load in blocks.
+//! Builds the study of a counter-experiment. The experiment changes one setting of a resource that
+//! was full at a limit, and compares the old and the new value at one load in blocks.
 //!
-//! If the resource limits the load, more of it gives more throughput, and less of it gives less. If
-//! the result does not move, the resource is not the limit.
+//! If the resource limits the load, a larger resource increases throughput, and a smaller resource
+//! reduces it. If throughput does not change, the resource is not the limit.
 
 use crate::checked_tree::Tree;
 use crate::format;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 /// Factor by which an experiment enlarges a setting.
 const MORE: f64 = 1.25;
-/// Factor by which an experiment reduces a setting that has no larger value, and delays.
+/// Factor by which an experiment reduces a delay, or a setting that cannot be enlarged.
 const LESS: f64 = 0.75;
 /// Name of the variant with the settings of the run.
 pub const AS_IT_WAS: &str = "as-it-was";
@@ -23,23 +23,25 @@ pub const CHANGED: &str = "changed";
 /// A change of one setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SettingChange {
-    /// Dotted path of the setting. Of several settings, the paths separated by ` and `.
+    /// Dotted path of the setting. If several settings change, their paths are separated by ` and
+    /// `.
     pub setting: String,
-    /// Value in the run, as in a study.
+    /// Value of the setting in the run, written as in a study.
     pub from: String,
-    /// Value in the experiment, as in a study.
+    /// Value of the setting in the experiment, written as in a study.
     pub to: String,
-    /// True if the change enlarges the resource, so that results must improve if it is the limit.
+    /// True if the change enlarges the resource. In this case, results must improve if the resource
+    /// is the limit.
     pub enlarges: bool,
-    /// Partial study with the new values.
+    /// Partial study that sets the new values.
     overlay: Value,
 }
 
-/// Returns the change that tests a resource, for a variant with these settings. `cpus` are the CPUs
-/// that a node may use, if known.
+/// Returns the change that tests a resource, for a variant with the settings in `tree`. `cpus` is
+/// the number of CPUs that a node may use, if known.
 ///
 /// # Errors
-/// No setting of the study changes the resource, with the reason.
+/// The reason, if the study has no setting that changes the resource.
 pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<SettingChange, String> {
     const HOST: &str = "target.local.host";
     if tree.find("target.local").is_none() {
@@ -114,8 +116,8 @@ pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<Setting
     }
 }
 
-/// Returns the change of the sync of the commit log: a shorter window for `group`, and `periodic`
-/// instead of `batch`.
+/// Returns the change of the commit log's sync: a shorter window if the sync is `group`, and
+/// `periodic` if it is `batch`.
 fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
     let yaml = tree.find("target.local.yaml");
     let text = |key: &str| yaml.and_then(|yaml| yaml.get(key)).map(Tree::to_word);
@@ -142,14 +144,14 @@ fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
     }
 }
 
-/// Returns a setting of the study times `factor`.
+/// Returns the change that multiplies a setting of the study by `factor`.
 fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<SettingChange, String> {
     let now = tree.find(path).ok_or_else(|| format!("the study does not set `{path}`"))?;
     let of = |number: u64| (number as f64 * factor).round() as u64;
     let to = match now {
         Tree::Count(count) => Tree::Count(at_least_one_more(*count, factor)),
         Tree::Number(number) => Tree::Number(measure::number::round(number * factor, 4)),
-        // Whole mebibytes, since the units of a study have no fractions.
+        // The size is rounded to whole mebibytes, because sizes in a study have no fractions.
         Tree::Bytes(bytes) if *bytes >= 64 << 20 => Tree::Bytes(of(*bytes) >> 20 << 20),
         Tree::Bytes(bytes) => Tree::Bytes(of(*bytes) >> 10 << 10),
         Tree::BitRate(rate) => Tree::BitRate(of(*rate) / 1000 * 1000),
@@ -168,8 +170,8 @@ fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<Settin
     })
 }
 
-/// Returns the value of a key of cassandra.yaml, such as `64MiB/s` or `32`, with its number times
-/// `factor`.
+/// Returns the value of a key of cassandra.yaml, such as `64MiB/s` or `32`, with its number
+/// multiplied by `factor`.
 ///
 /// # Errors
 /// The value does not begin with a number.
@@ -186,7 +188,7 @@ fn scaled_text(key: &str, text: &str, factor: f64) -> Result<Value, String> {
     })
 }
 
-/// Returns a whole number times `factor`, but different from it, and at least 1.
+/// Multiplies a whole number by `factor`. The result differs from the number, and is at least 1.
 fn at_least_one_more(number: u64, factor: f64) -> u64 {
     let scaled = (number as f64 * factor).round() as u64;
     if scaled != number {
@@ -215,7 +217,7 @@ impl SettingChange {
         }
     }
 
-    /// Joins several changes of one resource. `None` without a change.
+    /// Joins several changes of one resource into one change. `None` if the list is empty.
     fn joined(all: Vec<SettingChange>) -> Option<SettingChange> {
         all.into_iter().reduce(|mut sum, one| {
             merge(&mut sum.overlay, &one.overlay);
@@ -259,8 +261,8 @@ pub(crate) fn without_defaults(tree: &Tree, path: &str) -> Value {
     Value::Object(kept.collect())
 }
 
-/// Returns the text of the experiment's study: the settings of `variant` at `point` without faults,
-/// as they were and with the change.
+/// Returns the text of the experiment's study. It has the settings of `variant` at `point` without
+/// faults, in two variants: with the original value and with the changed value.
 pub fn text(
     study: &Study,
     variant: &Variant,
@@ -272,7 +274,8 @@ pub fn text(
         Value::Object(entries) => entries,
         _ => Map::new(),
     };
-    // The experiment asks about one load of one variant, so it has no requirements or faults.
+    // The experiment only compares two variants at one load, so it has no requirements, faults or
+    // price.
     for key in ["faults", "require", "price_per_hour", "procedure"] {
         whole.remove(key);
     }
@@ -299,8 +302,9 @@ pub fn text(
     text.unwrap_or_default() + "\n"
 }
 
-/// Returns the number of operations in flight that keeps a target busy which did `ops_per_s` with a
-/// median latency of `p50_ms`: twice the number in flight then, by Little's law.
+/// Returns a number of operations in flight that keeps a target busy. The target reached
+/// `ops_per_s` with a median latency of `p50_ms`. The result is twice the number that was in flight
+/// then, by Little's law.
 pub fn threads_for(ops_per_s: f64, p50_ms: f64) -> u32 {
     let in_flight = ops_per_s * p50_ms / 1000.0;
     ((2.0 * in_flight).ceil() as u32).clamp(8, 4096)

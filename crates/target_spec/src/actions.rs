@@ -1,34 +1,34 @@
-//! Actions that turn one target into another. Only this module decides which settings a restart can
-//! change.
+//! Actions that change one target into another. Only this module decides which settings a restart
+//! can change.
 
 use crate::spec::{LocalSpec, Target};
 
-/// Action that turns one target into another. The actions are ordered from the smallest to the
+/// Action that changes one target into another. The actions are ordered from the smallest to the
 /// largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// The running target is used unchanged.
+    /// cassay uses the running target unchanged.
     None,
-    /// The links of the running hosts are set, without a restart of nodes.
+    /// cassay sets the links of the running hosts, without restarting nodes.
     Limits,
     /// The nodes restart and keep their data.
     Restart,
-    /// A new cluster is needed. The running cluster is stopped, and its data is lost.
+    /// cassay starts a new cluster. The running cluster is stopped, and its data is lost.
     Start,
 }
 
 /// Order in which running nodes get another configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restarts {
-    /// One node after the other, so that the ring always answers. This took 286 s on three hosts
-    /// that share two cores.
+    /// The nodes restart one after the other, so that the ring always answers. Such a restart took
+    /// 286 s on three hosts that share two cores.
     InTurn,
-    /// All nodes are stopped, then all are started. This is for a caller that restores the data
+    /// All nodes stop, and then all nodes start. A caller uses this order if it restores the data
     /// afterwards.
     Together,
 }
 
-/// Keys of `cassandra.yaml` that determine where data is stored, or in which format. If such a key
+/// Keys of `cassandra.yaml` that determine where or in which format data is stored. If such a key
 /// changes on a node with data, the node does not start, does not find the data, or has files of
 /// both kinds.
 const STORAGE_KEYS: [&str; 9] = [
@@ -44,7 +44,7 @@ const STORAGE_KEYS: [&str; 9] = [
 ];
 
 impl Target {
-    /// Returns the action that turns the running target `from` into this one.
+    /// Returns the action that changes the running target `from` into this target.
     pub fn change_from(&self, from: &Target) -> Change {
         match (self, from) {
             _ if self == from => Change::None,
@@ -68,7 +68,7 @@ impl LocalSpec {
         }
     }
 
-    /// Describes the differences that only a new cluster can apply.
+    /// Describes the differences between two specifications that require a new cluster.
     pub fn hindrances(&self, from: &LocalSpec) -> Vec<&'static str> {
         let fixed = |spec: &LocalSpec| {
             let hosts = spec.hosts.as_ref();
@@ -107,7 +107,7 @@ impl LocalSpec {
         found
     }
 
-    /// Returns true if the files or the options of the nodes differ.
+    /// Returns true if the nodes need other files or other options.
     pub fn has_other_files(&self, from: &LocalSpec) -> bool {
         self.heap_bytes != from.heap_bytes
             || self.collector != from.collector

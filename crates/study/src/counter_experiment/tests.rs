@@ -1,10 +1,10 @@
-//! Tests of the changes of counter-experiments, and of the studies that they make.
+//! Tests the changes of counter-experiments, and the studies that they produce.
 
 use super::*;
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Settings, Workload};
 
-/// A study with a value for every setting that an experiment changes.
+/// A study that sets every setting that an experiment changes.
 const LIMITED: &str = "\
 study: which
 question: Which limit?
@@ -85,7 +85,7 @@ fn each_resource_changes_its_own_setting() {
     );
 }
 
-/// A node without limits gets fewer CPUs, because it cannot have more.
+/// A node without a CPU limit already has all CPUs, so the experiment reduces the number.
 #[test]
 fn an_unlimited_resource_is_reduced_or_refused() {
     let free = LIMITED.replace("      cpu_quota: 0.5\n", "");
@@ -102,7 +102,8 @@ fn an_unlimited_resource_is_reduced_or_refused() {
     assert!(changed(LimitKind::Cpu, &null.variants[0].tree).is_err());
 }
 
-/// Every change resolves to a study with two variants that differ only in the change.
+/// For every change, the experiment resolves to a study with two variants that differ only in the
+/// change.
 #[test]
 fn every_experiment_is_a_study_of_two_variants() {
     let study = study(LIMITED);

@@ -1,4 +1,4 @@
-//! The rows of the table: every key that a study may have.
+//! The rows of the table. They contain every key that a study may have.
 //!
 //! Long because it is one table.
 
@@ -19,22 +19,23 @@ use row::{
 };
 use std::time::Duration;
 
-/// Makes the type of a choice between words. Each word has the value that it sets.
+/// Makes the type of a choice between words. Each word comes with the value that it sets.
 macro_rules! choice {
     (|$d:ident| $key:expr; $($word:literal => $value:expr),+) => {
         Type::Choice(&[$(($word, |$d| $key = $value)),+])
     };
 }
 
-/// Makes the rows of a key that has one value for all kinds of operations, or one for each kind.
+/// Makes the rows of a key that has either one value for all kinds of operations, or one value for
+/// each kind.
 macro_rules! of_kinds {
     ($one:expr) => {
         Type::Either(&$one, &Type::Map(&$one))
     };
 }
 
-/// Makes the row of a probe. Its value is the period of the probe, or a boolean that states whether
-/// the probe runs. `true` means `probes.period`.
+/// Makes the row of a probe. The value is the period of the probe, or a boolean that states whether
+/// the probe runs. `true` means the period in `probes.period`.
 macro_rules! probe {
     ($key:ident) => {
         Type::WordOr(

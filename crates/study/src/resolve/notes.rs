@@ -1,5 +1,5 @@
-//! Notes on a study before it runs: adapted settings, differences of imports, the combinations of a
-//! grid, and observations that an endurance run cannot make without its probes.
+//! Notes on a study before it runs. They are about adapted settings, differences of imports, the
+//! combinations of a grid, and probes that an endurance run lacks.
 
 use super::ResolvedScale;
 use crate::checked_tree::Tree;
@@ -8,7 +8,7 @@ use analysis::VariantName;
 use analysis::screening::Design;
 use target_spec::Target;
 
-/// Returns the notes, with a sentence for each.
+/// Returns the notes on a study. Each note is one sentence.
 pub(super) fn notes(
     resolved: &ResolvedScale,
     overrides: &Overrides,
@@ -42,7 +42,7 @@ pub(super) fn notes(
     notes
 }
 
-/// Returns a note on the length of experiments after the trials.
+/// Returns a note on the duration of the experiments that follow the trials.
 fn experiments(resolved: &ResolvedScale) -> Option<String> {
     let why = resolved.tree.find("why")?;
     let minutes = why.find("confirm.minutes").and_then(Tree::count).unwrap_or(WHY_MINUTES);
@@ -99,7 +99,7 @@ fn grid(resolved: &ResolvedScale) -> Option<String> {
     Some(format!("a grid of {}", axes.join(" × ")))
 }
 
-/// Keys of probes, each with the changes that an endurance run cannot observe without the probe.
+/// Names of probes, each with the changes that an endurance run cannot observe without the probe.
 const WITHOUT: [(&str, &str); 4] = [
     ("processes", "growth of a node's memory"),
     ("jvm", "growth of direct buffers, open files and threads"),
@@ -110,7 +110,7 @@ const WITHOUT: [(&str, &str); 4] = [
     ),
 ];
 
-/// Returns a note if a variant with a long trial lacks a probe.
+/// Returns a note if a variant with a long trial lacks one of the probes in [`WITHOUT`].
 fn unseen(variants: &[Variant]) -> Option<String> {
     let settings = variants.iter().map(|variant| &variant.settings);
     let long: Vec<_> = settings.filter(|s| s.procedure.endurance().is_some()).collect();

@@ -1,11 +1,11 @@
-//! Rules for probes: their requirements on the target, and the files and addresses of other
-//! programs.
+//! Rules for probes. They check that the target meets the requirements of the probes, and check the
+//! files and addresses of other programs.
 
 use super::{Subject, harmless};
 use crate::inputs;
 use ::yaml::{Diagnostics, Node, Raw};
 
-/// Applies the rules.
+/// Applies the rules for probes.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     check_null(subject, out);
     check_profile(subject, out);

@@ -2,7 +2,8 @@
 
 use measure::clock::SECOND_NS;
 
-/// Probes that run during a trial, with the period of each in ns. A probe that is off has `None`.
+/// Probes that run during a trial, with their periods in ns. A probe that is off has the period
+/// `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probes {
     /// Period of the probe for CPU, memory, disk and network of the hosts, in ns.
@@ -17,7 +18,8 @@ pub struct Probes {
     pub cassandra_ns: Option<u64>,
     /// Period of the probe for pauses in the garbage collection logs of the nodes, in ns.
     pub gc_log_ns: Option<u64>,
-    /// Series of other programs, which are aligned with the time axis of the run at its end.
+    /// Series of other programs. At the end of the run, cassay aligns them with the time axis of
+    /// the run.
     pub import: Vec<Import>,
     /// Profiles of the nodes. `None` if no node is profiled.
     pub profile: Option<Profile>,
@@ -122,11 +124,11 @@ impl ProfileEvent {
     }
 }
 
-/// Default period of a probe.
+/// Default period of a probe, in ns.
 pub const PERIOD_NS: u64 = SECOND_NS;
 
 impl Default for Probes {
-    /// Returns all probes with a period of a second.
+    /// Returns all probes with a period of one second.
     fn default() -> Probes {
         Probes {
             hosts_ns: Some(PERIOD_NS),
@@ -142,7 +144,7 @@ impl Default for Probes {
 
 impl Probes {
     /// Returns the probes by their keys in a study, with their periods in ns. A probe that is off
-    /// has `None`.
+    /// has the period `None`.
     pub fn periods(&self) -> [(&'static str, Option<u64>); 5] {
         [
             ("hosts", self.hosts_ns),
@@ -155,8 +157,8 @@ impl Probes {
 }
 
 impl Probes {
-    /// Returns only the imported series, for a target that no probe can read. `None` if the study
-    /// imports no series.
+    /// Returns only the imported series. Callers use this for a target that no probe can read.
+    /// `None` if the study imports no series.
     pub fn imports_only(self) -> Option<Probes> {
         let import = self.import;
         (!import.is_empty()).then_some(Probes {
@@ -171,27 +173,27 @@ impl Probes {
     }
 }
 
-/// Source of series of another program.
+/// Source of another program's series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Import {
-    /// A CSV file of `esxtop -b`, read at the end of the run.
+    /// A CSV file of `esxtop -b`. cassay reads the file at the end of the run.
     Esxtop {
-        /// Name of the file in the study. [`crate::inputs::located`] finds the file.
+        /// Name of the file, as written in the study. [`crate::inputs::located`] returns its path.
         file: String,
-        /// Texts that select columns. A column is read if its name contains one of these texts. If
-        /// empty, all known columns are read.
+        /// Texts that select columns. cassay reads a column if its name contains one of these
+        /// texts. If the list is empty, it reads all columns that it knows.
         columns: Vec<String>,
     },
-    /// A file in the text format of Prometheus, read at the end of the run.
+    /// A file in the text format of Prometheus. cassay reads the file at the end of the run.
     PrometheusFile {
-        /// Name of the file in the study. [`crate::inputs::located`] finds the file.
+        /// Name of the file, as written in the study. [`crate::inputs::located`] returns its path.
         file: String,
     },
-    /// An endpoint with the text format of Prometheus, read during the run.
+    /// An endpoint with the text format of Prometheus. cassay reads the endpoint during the run.
     PrometheusUrl {
         /// URL of the endpoint: `http://…` or `https://…`
         url: String,
-        /// Period of reading, in ns.
+        /// Period with which cassay reads the endpoint, in ns.
         period_ns: u64,
     },
 }
