@@ -9,7 +9,7 @@ use measure::{Histogram, Interval, IntervalConsumer, KindInterval, SummedInterva
 pub struct ClientTallies {
     /// True while the clients offer the measured load.
     pub is_main: bool,
-    /// Tallies of the clients, in the order of the fleet.
+    /// Tally of each client, in the order of the fleet.
     pub each: Vec<ClientTally>,
 }
 

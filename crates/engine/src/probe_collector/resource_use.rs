@@ -12,7 +12,7 @@ use target_spec::HostKind;
 const MACHINE: &str = "machine";
 const LOOPBACK: &str = "machine/lo";
 
-/// Average resource use of all nodes together. A value is absent if it was not read for every node.
+/// Average resource use of all nodes together. A value is absent unless it was read for every node.
 #[derive(Debug, Default, PartialEq)]
 pub struct ResourceUse {
     /// Number of CPUs that the processes of the nodes kept busy.
@@ -30,8 +30,8 @@ pub struct ResourceUse {
 }
 
 impl ResourceUse {
-    /// Returns the resource use of a cluster. The use is unknown for nodes that cassay did not
-    /// start.
+    /// Returns the resource use of a cluster. The resource use is unknown for nodes that cassay did
+    /// not start.
     pub fn for_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
         match cluster.hosts_are() {
             HostKind::Others => ResourceUse::default(),
@@ -64,8 +64,8 @@ impl ResourceUse {
             let ends = kept.iter().filter(|one| matches!(one.name, RECEIVED | SENT));
             sum(ends.filter(of_hosts).filter(|one| !one.place.ends_with("/lo")))
         } else {
-            // On loopback, the machine also receives the bytes that it sends. So they are counted
-            // once.
+            // On the loopback interface, the machine receives every byte that it sends, so only one
+            // direction counts.
             sum(devices(SENT).filter(is_loopback))
         };
         let disk = |name: &'static str| {
@@ -88,8 +88,8 @@ impl ResourceUse {
     }
 }
 
-/// Returns the device of a host to which a series belongs. Returns `None` if the series belongs to
-/// none of the host's devices.
+/// Returns the device of a host to which a series belongs. Returns `None` if the series does not
+/// belong to a device of the host.
 fn device_of<'a>(series: &InWindow<'a>, host: &str) -> Option<&'a str> {
     series.place.strip_prefix(host)?.strip_prefix('/')
 }
