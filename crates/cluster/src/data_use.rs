@@ -1,5 +1,5 @@
 //! Amount of data: the size of the tables on each node, and the usage of the volume that contains
-//! them.
+//! the tables.
 
 use crate::cluster::Cluster;
 use anyhow::Result;
@@ -12,7 +12,8 @@ use host::{Host, VolumeUse};
 pub struct DataUse {
     /// Name of the node.
     pub node: String,
-    /// Name of the node's host.
+    /// Size of the keyspace's live SSTables, in bytes. Does not include memtables and obsolete
+    /// SSTables that wait for deletion.
     pub host: String,
     /// Size of the keyspace's live SSTables, in bytes. Memtables do not count, nor do obsolete
     /// SSTables that wait for deletion.
@@ -24,7 +25,7 @@ pub struct DataUse {
 
 impl Cluster {
     /// Returns the size of `keyspace` on each node. The caller should flush first (see
-    /// [`Cluster::settle`]), because memtables do not count.
+    /// [`Cluster::settle`]), because the size does not include memtables.
     ///
     /// # Errors
     /// The keyspace does not exist, or a node does not answer or does not report its size.
@@ -51,7 +52,7 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
 }
 
 /// Returns the size of the tables in bytes, on the node on which they are largest. Returns `None`
-/// if a node does not report it.
+/// if a node does not report the size.
 pub(crate) fn largest(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Option<u64> {
     let nodes = cluster.all();
     let all: Option<Vec<u64>> =
