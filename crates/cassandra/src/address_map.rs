@@ -77,7 +77,7 @@ impl NodeAddressMap {
         }
     }
 
-    /// Returns the proxy in front of the nodes, if there is one.
+    /// Returns the proxy in front of the nodes, or `None` if clients connect directly.
     pub fn proxy(&self) -> Option<&Proxy> {
         self.proxy.as_ref()
     }

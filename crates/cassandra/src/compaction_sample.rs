@@ -11,8 +11,8 @@ use serde_json::Value;
 pub struct CompactionSample {
     /// Number of running compactions.
     pub running: u64,
-    /// Number of bytes that the running compactions have compacted so far, and the number of bytes
-    /// that they will have compacted at their end.
+    /// Number of bytes that the running compactions have compacted so far, and the total number of
+    /// bytes that they have to compact.
     pub progress: (u64, u64),
     /// The server's estimate of the number of pending compactions. `None` if the server does not
     /// report it.

@@ -20,7 +20,7 @@ pub struct Access {
     /// User that sends the load, with the same password. `None` if the user of control sessions
     /// also sends the load.
     pub load_user: Option<&'static str>,
-    /// TLS, if the cluster requires it.
+    /// TLS settings, if the cluster requires TLS.
     pub tls: Option<Tls>,
     /// Permission check of an attached cluster. `None` for a managed cluster.
     pub door: Option<StatementGate>,
@@ -182,8 +182,8 @@ pub fn read(source: &SecretSource) -> Result<Secret> {
     Ok(Secret::new(line.to_string()))
 }
 
-/// Adds a hint to a connection error if a key in the study's section `section` would fix the error,
-/// for example an untrusted certificate or a port without TLS.
+/// Adds a hint to a connection error if a key in the study's section `section` would fix the error.
+/// Examples are an untrusted certificate and a port without TLS.
 pub fn explained<E>(error: E, section: &str) -> anyhow::Error
 where
     E: std::error::Error + Send + Sync + 'static,

@@ -58,7 +58,7 @@ pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, CqlMistake>
         return Ok(vec![change(Act::Alter, None, Sort::Keyspace)]);
     }
     Ok(match words.word(0).unwrap_or_default() {
-        // The server refuses an empty statement, so an empty statement changes nothing.
+        // The server refuses an empty statement, so such a statement has no effect.
         "" | "select" | "describe" | "desc" | "list" | "use" => Vec::new(),
         "create" => vec![words.created()],
         "alter" => vec![words.defined(Act::Alter)],

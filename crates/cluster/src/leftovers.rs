@@ -53,7 +53,7 @@ mod tests {
     use persistent_state::State;
     use std::path::Path;
 
-    /// Writes the state of a cluster in `dirs` that `owner` started.
+    /// Writes, below `dirs`, the state of a cluster. The process `owner` started the cluster.
     fn leave(dirs: &Dirs, id: &str, keep: bool, owner: Identity) -> std::path::PathBuf {
         let folder = persistent_state::clusters_folder(dirs).join(id);
         std::fs::create_dir_all(folder.join("node1/data")).unwrap();

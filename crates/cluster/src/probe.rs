@@ -87,7 +87,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
         if let Some(period) = spec.processes {
             for index in hosts.nodes_of(host) {
                 let node = &cluster.nodes()[index];
-                // Processes that are not found are omitted here. Other code reports them as not
+                // This code omits processes that it does not find. Other code reports them as not
                 // visible.
                 if let Ok(process) = hosts.process(index, node.address) {
                     watch.process(period, &node.name, process.pid);

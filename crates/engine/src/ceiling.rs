@@ -33,8 +33,8 @@ const AT_MOST: Duration = Duration::from_secs(5);
 /// Number of measurements before the first trial of a program. Fewer measurements would not show
 /// the spread.
 const FIRST_COUNT: usize = 3;
-/// Number of measurements with which the rules compare a trial. Only the latest ones are used,
-/// because older ones describe another state of the machine.
+/// Number of measurements with which the rules compare a trial. Older measurements are ignored,
+/// because they describe another state of the machine.
 const LATEST_COUNT: usize = 5;
 
 /// One measured ceiling, in op/s.
@@ -68,10 +68,10 @@ impl Ceilings {
         }
     }
 
-    /// Measures the ceiling `times` times by calling `measure`, which returns `None` if the client
-    /// had no CPU time. If a measurement fails, returns a note for the user instead of an error.
-    /// The null target supports less CQL than Cassandra, so a refused statement does not mean that
-    /// the measured target would also refuse it.
+    /// Calls `measure` as often as `times` says, and stores the ceilings. `measure` returns `None`
+    /// if the client had no CPU time. If a measurement fails, returns a note for the user instead
+    /// of an error. The null target supports less CQL than Cassandra, so the measured target may
+    /// still accept a statement that the null target refuses.
     pub fn measure(
         &mut self,
         times: usize,
@@ -126,14 +126,14 @@ impl SliceCount {
         }
     }
 
-    /// Returns the throughput in op/s, or `None` if nothing was measured.
+    /// Returns the throughput in op/s, or `None` if no slice was usable.
     fn ops_per_s(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.ended as f64 / self.seconds)
     }
 }
 
 /// Measures the ceilings of several clients at the same time. Returns `None` if one of the clients
-/// had no time on its machine.
+/// had no CPU time on its machine.
 pub fn measure_clients(clients: &Clients) -> Result<Option<Ceiling>> {
     let each: Option<Vec<f64>> = clients.ceilings()?.into_iter().collect();
     Ok(each.map(|clients| Ceiling {

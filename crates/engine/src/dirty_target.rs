@@ -116,7 +116,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Returns true if the target can no longer be used, because a restart has failed.
+    /// Returns true if a restart has failed, so that the engine cannot use the target again.
     pub(super) fn is_broken(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.broken)
     }

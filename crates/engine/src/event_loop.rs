@@ -219,7 +219,7 @@ pub enum EarlyEnd {
     ClientLost(String),
 }
 
-/// State of the loop in one phase under load: the results up to now, and the scheduled actions.
+/// State of the loop in one phase under load: the results so far, and the scheduled actions.
 pub struct Conduct<'c> {
     decide: &'c mut dyn FnMut(&SummedInterval) -> Decision,
     agenda: Agenda,

@@ -294,7 +294,7 @@ impl Sources {
     fn made(&self, recordings: Recordings) -> Result<(study::settings::Settings, Arc<Program>)> {
         let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
         let overrides = Overrides {
-            // The run checked the permissions at its start, and a client does nothing that needs
+            // The run checked the permissions at its start, and the actions of a client need no
             // permissions.
             granted: GrantedPermissions {
                 trust: true,

@@ -149,7 +149,7 @@ fn is_esxtop(head: &[u8]) -> bool {
     head.strip_prefix(b"\"").unwrap_or(head).starts_with(ESXTOP)
 }
 
-/// Series that are ready to be added to trials.
+/// Series that cassay can add to trials.
 struct Laid<'l> {
     probe: &'static str,
     file: &'l str,

@@ -15,7 +15,7 @@ use study::settings::{Settings, Study};
 pub struct Histories<'a> {
     study: &'a Study,
     seen: BTreeMap<(VariantIndex, BlockIndex), Vec<SeenTrial>>,
-    /// Findings so far. They are kept only if the study ends at its answer.
+    /// Findings so far. Empty unless the study ends at its answer.
     found: Vec<TrialFinding>,
     /// Last block before which the engine looked for the answer of the study, and the reason why
     /// the study ended, if it has ended.

@@ -338,7 +338,7 @@ mod tests {
         );
     }
 
-    /// Older records have only two words, although there are three outcomes.
+    /// Older records describe the three outcomes with only two words.
     #[test]
     fn an_older_record_has_its_third_outcome_back() {
         let old = |effective: &str, holds| ProofRecord {

@@ -1,9 +1,9 @@
 //! Checks that the tables have the types that the statements expect. Prepares every statement on
 //! the server before the load executes any of them.
 //!
-//! Invariants: the check executes nothing. It refuses a value whose type differs from the type of
-//! the column, because a server may misread the bytes of the value. The client does not compare
-//! reads whose rows the workload cannot know, and the check reports these reads.
+//! Invariants: the check does not execute any statement. It refuses a value whose type differs from
+//! the type of the column, because a server may misread the bytes of the value. The client does not
+//! compare reads whose rows the workload cannot know, and the check reports these reads.
 
 use anyhow::{Context, Result};
 use cassandra::Session;

@@ -84,7 +84,7 @@ pub struct TrialRun<'a> {
     pub study: &'a Study,
     /// True if the user declared the machine as shared.
     pub shared_machine: bool,
-    /// Files of the run.
+    /// Writer of the run's files.
     pub writer: &'a mut RunWriter,
     /// Callback that receives events.
     pub events: &'a mut dyn FnMut(Event),

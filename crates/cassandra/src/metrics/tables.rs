@@ -230,7 +230,7 @@ impl Statement {
 mod tests {
     use super::*;
 
-    /// These are names of a node with 6.0-alpha2.
+    /// The names are those of a node with 6.0-alpha2.
     #[test]
     fn mbeans_have_these_names_in_tables() {
         for (properties, group, name) in [

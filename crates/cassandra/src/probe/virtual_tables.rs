@@ -256,7 +256,8 @@ impl Put {
         self.ready.extend(per_second.map(|value| (name, unit, value)));
     }
 
-    /// Adds a value to a sum over rows. A missing value adds nothing, but creates the sum.
+    /// Adds a value to a sum over rows. A missing value counts as 0, so that the sum exists even if
+    /// all values are missing.
     fn add(&mut self, name: &'static str, unit: &'static str, rate: bool, value: Option<f64>) {
         let value = value.unwrap_or(0.0);
         match self.sums.iter_mut().find(|sum| sum.name == name) {

@@ -247,7 +247,8 @@ pub fn container(text: &str) -> BTreeMap<String, String> {
         .take_while(|line| !line.trim().is_empty());
     let pair = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        // These values change continuously, so they are not configuration.
+        // The usage of resources and the number of tasks change continuously, so they are not part
+        // of the configuration.
         if name.contains("usage") || name.contains("number of tasks") {
             return None;
         }

@@ -94,7 +94,7 @@ const MAPPED: &str = "VM.info";
 pub const JVM: &str = "JVM";
 /// Key of the JVM fact that lists the mapped class data archives.
 const ARCHIVES: &str = "class_archives";
-/// Text that is shown for a missing option.
+/// Text that a proof shows for a missing option.
 const ABSENT: &str = "absent";
 /// Reason why all facts about the JVM are missing.
 pub const NO_AGENT: &str = "cassay cannot query the JVM: the JVM has no Jolokia agent";

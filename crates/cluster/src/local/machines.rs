@@ -38,8 +38,8 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, A
     let mut all: BTreeMap<Capability, Answer> = BTreeMap::new();
     for host in hosts.all() {
         let mut capabilities = host.agent().capabilities().unwrap_or_default();
-        // The answers of `machine_capabilities` replace those before, because machines have no
-        // switch between them.
+        // The answers of `machine_capabilities` replace earlier answers, because the hosts are not
+        // connected by a simulated switch.
         capabilities.extend(host.agent().machine_capabilities().unwrap_or_default());
         if host.has_volume() {
             capabilities.extend(host.agent().volume_capabilities().unwrap_or_default());

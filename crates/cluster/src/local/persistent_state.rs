@@ -248,8 +248,8 @@ pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
 /// Kills the processes of a cluster, and removes its hosts and its folder. Returns the number of
 /// killed processes.
 ///
-/// The processes are killed at once. A graceful stop would drain the nodes for seconds without any
-/// benefit, because the data is also deleted.
+/// The processes are killed at once. A graceful stop would drain the nodes for seconds, which is
+/// useless because the data is also deleted.
 ///
 /// # Errors
 /// The cluster runs on another machine, a process does not end, or a file cannot be removed.

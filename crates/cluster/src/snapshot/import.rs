@@ -40,8 +40,8 @@ pub struct ImportResult {
     pub name: String,
     /// For each node, the exported node whose part it received.
     pub parts: BTreeMap<String, String>,
-    /// Exported nodes whose part is not used. Each entry also names a node of this cluster that has
-    /// the same token ranges.
+    /// Exported nodes whose part is not used. Each entry also names the exported node with the same
+    /// token ranges whose part is used instead.
     pub left_out: BTreeMap<String, String>,
     /// Comparison of exported and imported data.
     pub comparison: Comparison,

@@ -82,7 +82,7 @@ measure::word_enum! {
     }
 }
 
-/// Result of a restore that was verified.
+/// Result of a restore, after cassay has verified it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoreResult {
     /// How the snapshot was restored.

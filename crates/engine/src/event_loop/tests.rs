@@ -79,7 +79,8 @@ impl World for Sim {
                     self.intervals += 1;
                     return Next::Interval(interval.into());
                 }
-                // These events do not wake the loop, so it handles them at the next check.
+                // The death of a node and Ctrl-C do not wake the loop. The loop notices them at its
+                // next check.
                 Fate::Dies(node, for_ms) => {
                     self.dead.push((node, self.now_ns + for_ms * MS));
                 }

@@ -13,7 +13,7 @@ use target_spec::HostSpec;
 const COMPACTION: &str = "compaction_throughput";
 const COMPACTION_MIB: &str = "compaction_throughput_mb_per_sec";
 
-/// Returns the facts with which the readings of each node are compared.
+/// Returns the facts about each node that put its readings into relation.
 pub fn limit_facts(running: &Running, record: &NodesRecord) -> Vec<NodeFacts> {
     let local = running.settings.local();
     let hosts = local.and_then(|local| local.hosts.as_ref());

@@ -12,7 +12,7 @@ const STORED_BY: [&str; 2] = ["compaction", "compression"];
 /// The only supported partitioner. Other partitioners do not order partitions by a numeric token.
 const PARTITIONER: &str = "Murmur3Partitioner";
 
-/// Returns the table without partitions, which are added later.
+/// Returns the table without partitions. The caller adds the partitions later.
 ///
 /// # Errors
 /// The keyspace has no table with this name. The hint lists the existing tables.

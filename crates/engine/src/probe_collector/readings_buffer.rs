@@ -45,7 +45,8 @@ pub struct KeptReadings {
 }
 
 impl KeptReadings {
-    /// Takes a reading, if its series is kept.
+    /// Takes a reading. Stores the reading only if the rules, the costs or the limits of resources
+    /// need its series.
     pub fn push(&mut self, reading: &Reading) {
         self.push_for_limits(reading);
         let is_kept = reading.probe == OTHERS
@@ -135,7 +136,8 @@ pub struct InWindow<'a> {
     pub stretches: Vec<(usize, Bin)>,
 }
 
-/// Converts percentages to shares, and returns their mean. Returns `None` if there are no readings.
+/// Converts percentages to shares, and returns their mean. Returns `None` if the series has no
+/// readings.
 pub fn share<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> {
     let bins = series.flat_map(|series| &series.stretches);
     let add =

@@ -94,12 +94,12 @@ fn device_of<'a>(series: &InWindow<'a>, host: &str) -> Option<&'a str> {
     series.place.strip_prefix(host)?.strip_prefix('/')
 }
 
-/// Returns the sum of the means of series. Returns `None` if there are no series.
+/// Returns the sum of the means of series. Returns `None` if `series` is empty.
 fn sum<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> {
     series.map(mean).reduce(|sum, mean| sum + mean)
 }
 
-/// Returns the mean of the readings in the window. Returns 0 if there are no readings.
+/// Returns the mean of the readings in the window. Returns 0 if the series has no readings.
 fn mean(series: &InWindow<'_>) -> f64 {
     let bins = || series.stretches.iter().map(|(_, bin): &(usize, Bin)| bin);
     let count: u64 = bins().map(|bin| bin.count).sum();

@@ -2,7 +2,7 @@
 //! record of the series.
 //!
 //! Invariant: memory does not grow with the length of the trial. So a series consists of a fixed
-//! number of bins. Only the longest pauses are kept, and only events of rare kinds.
+//! number of bins. This module stores only the longest pauses, and only events of rare kinds.
 
 use analysis::autocorrelation;
 use analysis::endurance::{

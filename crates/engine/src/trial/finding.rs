@@ -235,7 +235,7 @@ impl TrialRun<'_> {
             data_and_memory_bytes: running
                 .and_then(Running::memory_bytes)
                 .map(|memory| (data_bytes(self.settings, &self.program), memory)),
-            // These threads belong to the probes and to the detection of stalls.
+            // The share contains the threads of the probes, and the threads that detect stalls.
             probes_cpu_share: Some(probes_share + looking_s / window.seconds.max(1e-9)),
             ..known
         }

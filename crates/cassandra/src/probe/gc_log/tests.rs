@@ -60,7 +60,7 @@ fn the_pauses_of_g1_are_told_apart() {
             "GC(8) Pause Full (System.gc()) 90M->20M(512M) 98.7ms",
             pause("full", 98.7, Some(20.0)),
         ),
-        // These lines do not describe pauses, or have no duration.
+        // The following lines do not describe pauses, or have no duration.
         (
             "gc,start    ",
             "GC(0) Pause Young (Normal) (G1 Evacuation Pause)",

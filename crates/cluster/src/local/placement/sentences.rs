@@ -21,8 +21,9 @@ pub(super) fn plan_sentences(
     let mut said: Vec<String> = both.iter().map(|(one, node)| node_sentence(one, node)).collect();
     said.push(plan.crossings("node"));
     said.extend(memory_sentences(&both, collector));
-    // This module replaces the planner's sentences of these kinds. The planner counts nodes from 0
-    // instead of `node1`, or mistakes the nodes' part of the machine for the whole machine.
+    // Only warnings of the kind `Other` are kept. This module describes the other kinds itself,
+    // because the planner counts nodes from 0 instead of `node1`, or mistakes the nodes' part of
+    // the machine for the whole machine.
     let is_kept = |warning: &&Warning| warning.kind == WarningKind::Other;
     let warnings = plan.warnings.iter().filter(is_kept);
     said.extend(warnings.map(|warning| warning.text.replace("instances", "nodes")));
@@ -30,8 +31,8 @@ pub(super) fn plan_sentences(
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Nodes with overlapping NUMA nodes also share cores. The study requested this, so it needs no
-    // warning.
+    // Nodes with overlapping NUMA nodes also share cores. But the study requested this, so the
+    // planner does not warn, and this code adds no sentence.
     if plan.warnings.iter().any(|warning| warning.kind == WarningKind::SharedCores) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };

@@ -70,7 +70,7 @@ struct TimeForm {
     has_day_first: bool,
 }
 
-/// A column whose values are kept.
+/// A column of the file that the import reads.
 struct Column {
     index: usize,
     series: Series,

@@ -271,8 +271,8 @@ fn like(bytes: &[u8]) -> Option<&'static Format> {
 mod tests {
     use super::*;
 
-    /// Each row: the text at the beginning of a file, and a part of the name of the expected
-    /// format.
+    /// Examples. Each row contains the text at the beginning of a file, and a part of the name of
+    /// the expected format.
     const TEXTS: &[(&str, &str)] = &[
         ("cpu,host=a usage=3.2 1700000000000000000\n", "InfluxDB"),
         (

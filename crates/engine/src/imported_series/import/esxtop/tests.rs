@@ -57,8 +57,8 @@ fn usual_columns_are_read_with_times_places_and_units() {
     assert_eq!(series[0].points[0].unix_ns, 1_526_350_386_000_000_000);
 }
 
-/// An earlier version mistook such files for tables of another tool, or refused them because of the
-/// format of their numbers.
+/// An earlier version mistook files in the user's language for tables of another tool, or refused
+/// them because of the format of their numbers.
 #[test]
 fn a_file_in_another_language_has_the_same_series() {
     let own = imported(

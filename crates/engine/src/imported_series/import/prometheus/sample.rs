@@ -31,7 +31,7 @@ impl MetricKind {
     }
 }
 
-/// A line that is not a comment.
+/// One sample: the content of a line that is not a comment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     pub line: usize,
@@ -106,7 +106,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.contains('"')
 }
 
-/// Labels in alphabetical order, so that two sets can be compared.
+/// Labels in alphabetical order, so that the labels of two samples can be compared.
 type Labels = Vec<(String, String)>;
 
 /// Parses the labels after `{`, and returns the text after `}`. In version 3, a name that is not a
