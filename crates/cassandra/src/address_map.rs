@@ -230,7 +230,7 @@ mod tests {
             (moves.cluster_address(stranger), moves.now(stranger)),
             (stranger, stranger)
         );
-        // The node moves to the address of another node, and its new address is also translated.
+        // The node moves to the address of another node. The new address is also translated.
         assert!(moves.note(five, at("10.1.0.6:9042")));
         assert_eq!(moves.now(five), at("127.0.0.1:9044"));
     }

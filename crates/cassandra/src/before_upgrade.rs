@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const FOLDER: &str = "before-upgrade";
 
 impl NodeHandle {
-    /// Keeps all files of the node, which must be drained and stopped.
+    /// Keeps all files of the node. The caller must have drained and stopped the node.
     ///
     /// # Errors
     /// The node is not managed, or its host cannot keep the files.

@@ -75,7 +75,7 @@ pub fn change(
     )))
 }
 
-/// Returns the content of the configuration file for a node's Jolokia agent.
+/// Returns the path of the configuration file of a node's Jolokia agent.
 pub fn jolokia_file(conf: &Path) -> PathBuf {
     conf.join("jolokia.properties")
 }

@@ -18,7 +18,7 @@ use target_spec::AttachSpec;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Maximum size of a file in a bundle, and of an answer of the metadata service, in bytes. Actual
+/// Maximum size, in bytes, of a file in a bundle and of an answer of the metadata service. Actual
 /// sizes are below 10 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -33,7 +33,7 @@ const KEY: &str = "target.attach.secure_connect_bundle";
 pub struct BehindProxy {
     /// Client identity and trusted authorities.
     pub tls: Tls,
-    /// The proxy, and the names by which it selects nodes.
+    /// Address of the proxy, and the names by which the proxy selects nodes.
     pub moves: NodeAddressMap,
     /// Host ids of the nodes. A client can open a session with any of these nodes.
     hosts: Vec<String>,
@@ -111,7 +111,7 @@ impl BehindProxy {
         })
     }
 
-    /// Returns `spec` with the host ids of the nodes as contact points.
+    /// Returns a copy of `spec` whose contact points are the host ids of the nodes.
     pub fn spec(&self, spec: &AttachSpec) -> AttachSpec {
         AttachSpec {
             contact_points: self.hosts.clone(),

@@ -49,7 +49,7 @@ pub struct NodeHandle {
     pub agent: Arc<Agent>,
     /// Position of the node's host in [`Handles::hosts`].
     pub host: Option<HostIndex>,
-    /// Process of the node. `None` while the node is stopped, or if it is attached.
+    /// Process of the node. `None` while the node is stopped, or if the node is attached.
     pub process: Option<Identity>,
     /// Start commands and files of the node. `None` if the node is not managed.
     pub own: Option<OwnNode>,
@@ -143,8 +143,8 @@ pub struct NodeControl(pub Jolokia);
 pub struct HostHandle {
     /// Name of the host, such as `host1`.
     pub name: String,
-    /// Position of the host among the hosts, counted from 1. This is also the position of a
-    /// simulated host on the switch.
+    /// Number of the host among all hosts, counted from 1. A simulated host has the same number on
+    /// the switch.
     pub number: usize,
     /// Address of the host. If the host is an attached machine, the addresses that its nodes use to
     /// reach other nodes.
@@ -308,8 +308,8 @@ impl NodeHandle {
         self.own.as_ref().map(|own| &own.release.0)
     }
 
-    /// Returns the step that changes keys of `cassandra.yaml`, and the step that restores the
-    /// current file.
+    /// Returns the step that changes the keys in `yaml` in `cassandra.yaml`, and the step that
+    /// restores the current file.
     ///
     /// # Errors
     /// The file cannot be read, or only cassay may set one of the keys.

@@ -266,7 +266,7 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
 pub fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
     let chain: Vec<_> = chain.iter().map(owned).collect();
-    // Reports a problem of the key. The message does not contain any part of the key.
+    // Checks the key, because the error of this function does not contain any part of the key.
     identity.private_key()?;
     let (place, pem) = &identity.key;
     let key = PrivateKey::from_pem(&tls_file::plain(pem))

@@ -280,8 +280,8 @@ pub fn delete_hints(agent: &Jolokia) -> Result<()> {
     deleted.map(drop).context("remove the hints")
 }
 
-/// Returns the nodes that this node considers up, including itself, and the nodes that it cannot
-/// reach.
+/// Returns the nodes that the queried node considers up, including itself, and the nodes that it
+/// considers unreachable.
 ///
 /// # Errors
 /// The node does not answer.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-/// A Cassandra process, with the properties that clients can see.
+/// A Cassandra node, with the properties that clients can see.
 #[derive(Clone, Debug)]
 pub struct NodeInfo {
     /// Name of the node. For a managed node, a name such as `node1`. For an attached node, its

@@ -62,8 +62,8 @@ pub enum Operation {
     /// Leaves the ring and streams the data to the new owners, even if the remaining nodes are too
     /// few for the replication factor.
     Decommission,
-    /// Removes another node that is down from the ring. The remaining nodes stream its data among
-    /// each other.
+    /// Removes another node, which is down, from the ring. The remaining nodes stream the data of
+    /// that node among each other.
     RemoveNode {
         /// Host id of the node to remove.
         host_id: String,

@@ -17,7 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::{Invocation, JolokiaAccess, SecretSource, TlsSpec};
 
-/// Arguments that select this mode of the program. The parameters follow.
+/// Arguments that make the program perform or undo an operation. The parameters of the operation
+/// follow.
 const GIVE: &str = "tell-nodes";
 const TAKE_BACK: &str = "take-back-what-nodes-were-told";
 

@@ -252,7 +252,7 @@ fn unreadable(fault: &CqlMistake, cql: &str) -> anyhow::Error {
     )
 }
 
-/// Returns the mark of an existing table, if it has one.
+/// Returns the mark of an existing table, or `None` if the table has no mark.
 fn mark_of(session: &mut Session, object: &Object) -> Result<Option<Mark>> {
     let tables = tables(session, &object.keyspace)?;
     let found = tables.into_iter().find(|(name, _)| Some(name) == object.name.as_ref());

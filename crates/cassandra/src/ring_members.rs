@@ -11,7 +11,7 @@ use std::time::Duration;
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const STREAMS: &str = "org.apache.cassandra.net:type=StreamManager";
 
-/// Attributes to request. The answers have the same order.
+/// Attributes to request. The answers are in the order of the attributes.
 const ATTRIBUTES: [(&str, &str); 7] = [
     (STORAGE, "OperationMode"),
     (STORAGE, "EndpointWithPortToHostId"),

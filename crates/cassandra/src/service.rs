@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::NodeAct;
 
-/// Handle of an attached node's service on its machine.
+/// Handle of an attached node's service on the machine of the node.
 #[derive(Clone, Debug)]
 pub struct NodeService {
     /// Agent of the machine.

@@ -194,7 +194,8 @@ impl Words<'_> {
         let mut all: Vec<Change> = before
             .map(|at| change(Act::Write, self.qualified(at + 1), Sort::Table))
             .collect();
-        // A column may have the name of a keyword, so not every match is a table.
+        // A column may have the name of a keyword, so the name after a keyword is not always a
+        // table.
         if all.iter().any(|change| change.object.is_some()) {
             all.retain(|change| change.object.is_some());
         }
@@ -271,7 +272,7 @@ mod tests {
                  APPLY BATCH",
                 "write a.b, write d.e",
             ),
-            // The objects of these changes cannot be named within a keyspace.
+            // The objects that the following statements change cannot be named within a keyspace.
             ("CREATE ROLE me", "create ?"),
             ("GRANT ALL ON KEYSPACE s TO me", "alter ?"),
             ("TRUNCATE users", "truncate ?"),

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use target_spec::Object;
 
-/// Prefix of the comment. The name of the run follows.
+/// Prefix of a mark in a table's comment. The name of the run follows the prefix.
 const MARK: &str = "made by cassay, run ";
 
 /// Runs whose tables count as the user's own.

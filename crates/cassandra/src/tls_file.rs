@@ -92,7 +92,7 @@ pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) ->
     }
 }
 
-/// Returns the error for a file without the PEM block that its role requires.
+/// Returns the error for a file that lacks the PEM block that its role requires.
 fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
     let form = Form::recognize(bytes);
     let way = match form.way(role) {

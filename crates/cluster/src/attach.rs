@@ -260,8 +260,8 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// Returns the capabilities that are available by CQL, by Jolokia agents if every node has one, and
-/// on the machines of the nodes.
+/// Returns the capabilities of the attached cluster: those that need only CQL, those of Jolokia
+/// agents if every node has an agent, and those on the machines of the nodes.
 fn capabilities(
     nodes: &[NodeInfo],
     agents: &[Agent],

@@ -171,8 +171,9 @@ const WITHOUT_MBEANS: &str = "without MBeans, virtual tables show running compac
 pub(crate) const BY_METRICS: &str = "running and pending compactions from system_metrics and \
                                      system_views, but no flush of memtables";
 
-/// Returns the capabilities of an attached cluster: virtual tables if its version has them, MBeans
-/// if Jolokia agents are accessible, and machines if they can be reached.
+/// Returns the capabilities of an attached cluster. The cluster has virtual tables if its version
+/// supports them, MBeans if Jolokia agents are accessible, and machines if cassay can connect to
+/// them.
 pub(crate) fn attached_capabilities(
     shown: &Sources,
     on_machines: &OnMachines,

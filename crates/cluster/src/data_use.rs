@@ -12,10 +12,10 @@ use host::{Host, VolumeUse};
 pub struct DataUse {
     /// Name of the node.
     pub node: String,
-    /// Size of the keyspace's live SSTables, in bytes. Does not include memtables and obsolete
+    /// Size of the keyspace's live SSTables, in bytes. Does not include memtables, or obsolete
     /// SSTables that wait for deletion.
     pub host: String,
-    /// Size of the keyspace's live SSTables, in bytes. Memtables do not count, nor do obsolete
+    /// Size of the keyspace's live SSTables, in bytes. Does not include memtables, or obsolete
     /// SSTables that wait for deletion.
     pub live_bytes: u64,
     /// Usage of the volume that contains the node's data. `None` if the node uses the machine's

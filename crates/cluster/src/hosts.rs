@@ -1,4 +1,4 @@
-//! Hosts of a running target. They are needed for display, and to distinguish cassay's own load
+//! Hosts of a running target. cassay displays the hosts, and uses them to distinguish its own load
 //! from that of other programs.
 
 use crate::cluster::Cluster;

@@ -24,8 +24,8 @@ const STATUS_LIMIT: Duration = Duration::from_secs(2);
 pub struct KeptCluster {
     /// Name of the cluster. The alphabetical order of names is the order of creation.
     pub id: String,
-    /// True if the cluster outlives the command that started it. Otherwise it belongs to a running
-    /// command.
+    /// True if the cluster outlives the command that started it. Otherwise, the cluster belongs to
+    /// a running command.
     pub keep: bool,
     /// Start time of the cluster, in nanoseconds since 1970.
     pub started_unix_ns: u64,

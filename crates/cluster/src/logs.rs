@@ -17,7 +17,7 @@ use target_spec::redact::hidden;
 const WITH_OPTIONS: &str = "system.log";
 const OPTIONS: &[u8] = b"JVM Arguments:";
 
-/// Lengths of those parts of the logs that have been copied, by node index.
+/// Number of bytes of each log that cassay has already copied, by node index.
 #[derive(Debug, Default)]
 pub struct LogsTaken(BTreeMap<usize, Marks>);
 
@@ -130,7 +130,8 @@ mod tests {
         let to = folder.path().join("copy");
         let log = b"INFO a\nJVM Arguments: [-Dx.password=hunter2, -ea]\n\xff\nend".as_slice();
         let hidden = b"INFO a\nJVM Arguments: [-Dx.password=***, -ea]\n\xff\nend".as_slice();
-        // The part ends in the middle of a secret, so the line is not copied until it is complete.
+        // The part ends in the middle of a secret, so the first call copies only the lines before
+        // this line.
         let first = append(&log[..40], "system.log", &to, LogsUntil::WholeLine).unwrap();
         assert_eq!(first, 7);
         let rest = append(&log[7..], "system.log", &to, LogsUntil::Now).unwrap();

@@ -32,7 +32,7 @@ pub enum SettleOutcome {
     Unknown,
 }
 
-/// How the wait for compactions ended, how long it took, and the last samples.
+/// Result of the wait for compactions: how it ended, how long it took, and the last samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settle {
     /// How the wait ended.

@@ -115,7 +115,7 @@ pub(crate) struct LogPlace<'a> {
     pub host: &'a str,
     /// Agent that runs on the host.
     pub agent: &'a Agent,
-    /// Log folder, if readable. For attached nodes, also the lengths of its files at the time of
-    /// attaching.
+    /// Log folder, or `None` if it is not readable. For attached nodes, also the lengths of the
+    /// files at the time of attaching.
     pub folder: Option<(PathBuf, Option<&'a Marks>)>,
 }

@@ -27,8 +27,8 @@ const IN_FLIGHT: u32 = 128;
 const SLICE: Duration = Duration::from_millis(100);
 /// Number of whole slices, after the warm-up, from which the ceiling is computed.
 const SLICES: u32 = 3;
-/// Maximum time of a measurement. If a measurement takes longer, the client or the null target
-/// lacked CPU throughout.
+/// Maximum time of a measurement. If a measurement takes longer, the client or the null target had
+/// too little CPU time all along.
 const AT_MOST: Duration = Duration::from_secs(5);
 /// Number of measurements before the first trial of a program. Fewer measurements would not show
 /// the spread.
@@ -201,10 +201,10 @@ mod tests {
         let stalled = [(0, 5), (1, 10), (2, 0), (3, 20), (4, 0), (5, 30)]
             .map(|(index, ended)| second(index, ended));
         assert_eq!(counted(&stalled), (5, Some(20.0)));
-        // The first slice took as long as all slices together should have taken.
+        // The first slice lasted as long as all slices together should have lasted.
         let late = [second(0, 400), second(5, 10), second(6, 20), second(7, 30)];
         assert_eq!(counted(&late), (3, Some(20.0)));
-        // The client had no time after the first slice.
+        // The client had no CPU time after the first slice.
         assert_eq!(counted(&[second(0, 400), drain(5)]), (2, None));
         assert_eq!(counted(&[second(0, 0), second(1, 0), drain(2)]), (3, None));
     }

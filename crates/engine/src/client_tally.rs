@@ -20,7 +20,7 @@ pub struct ClientTally {
     pub window: Window,
     /// Release lag of this client in the window.
     pub lag: Histogram,
-    /// Facts about the client. They are complete when the load has ended.
+    /// Facts about the client, which are complete when the load has ended.
     pub end: ClientEnd,
 }
 

@@ -35,12 +35,13 @@ pub struct ClientsNeeded {
     /// earlier run has measured it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// Number of machines needed. If no ceiling is known, this is a lower bound. Absent if unknown.
+    /// Number of machines that the point needs. A lower bound if no ceiling is known. Absent if
+    /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machines: Option<usize>,
     /// Number of client machines that the study names.
     pub machines_named: usize,
-    /// Measured ceiling of a client. Absent if no finished run of the study has measured one.
+    /// Measured ceiling of a client. Absent if no finished run of the study has measured a ceiling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<MeasuredClient>,
     /// Maximum share of the ceiling that rule V3 allows.
@@ -114,8 +115,8 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     let client = &settings.client;
     let places = places(client);
     let measured = known.measured(variant, &places);
-    // If the client of a machine was measured in an earlier run, this code assumes the same number
-    // of workers.
+    // If the study leaves the number of workers to the client, this code assumes the number that
+    // the client of the machine had in an earlier run.
     let workers = places.iter().zip(workers(client)).map(|(place, stated)| {
         let there = measured.iter().find(|one| one.place == *place);
         stated.or(there.map(|one| one.workers))

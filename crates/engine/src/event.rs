@@ -45,8 +45,8 @@ pub enum Event {
     /// Latest resource use of the nodes' hosts. Reported once a second while clients offer load.
     /// Empty when the load has ended, or if no probe reads the hosts.
     HostsNow(Vec<HostNow>),
-    /// Faults that the study plans for the measured phase. The position in the list is the number
-    /// of the fault. Empty in most phases.
+    /// Faults that the study plans for the measured phase. The position of a fault in the list is
+    /// its number. The list is empty in most phases.
     FaultsPlanned(Vec<PlannedFault>),
     /// The fault with this number has reached this stage.
     FaultReached(usize, FaultStage),
@@ -63,7 +63,7 @@ pub enum Event {
     },
     /// A phase begins.
     PhaseStarted {
-        /// Phase that begins: a phase of the plan, or `target`, `restart` or `ceiling`.
+        /// Name of the phase that begins: a phase of the plan, or `target`, `restart` or `ceiling`.
         phase: &'static str,
         /// Description of the phase.
         what: String,

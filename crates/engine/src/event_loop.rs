@@ -33,7 +33,7 @@ const TOLD_AHEAD_NS: u64 = 2 * SECOND_NS;
 /// Event that the loop receives.
 #[derive(Debug)]
 pub enum LoopEvent {
-    /// Time has passed: run all scheduled actions that are due.
+    /// Time has passed, so scheduled actions may be due.
     Time,
     /// An interval of the load has ended.
     Interval(Box<SummedInterval>),
@@ -120,7 +120,7 @@ enum Due {
 }
 
 impl Due {
-    /// Returns the period of a repeated action, in ns.
+    /// Returns the period of a repeated action, in ns, or `None` if the action happens once.
     fn every_ns(self) -> Option<u64> {
         match self {
             Due::LookAtNodes | Due::LookAtFaults => Some(TICK_NS),
@@ -230,8 +230,8 @@ pub struct Conduct<'c> {
     over: BTreeSet<usize>,
     /// Length of the measured window in ns, if known.
     measured_ns: Option<u64>,
-    /// Time to measure after the last fault, in ns. If set, the load ends when this time has
-    /// passed.
+    /// Time to measure after the last fault, in ns. If set, the load ends this long after the last
+    /// fault has ended.
     after_faults_ns: Option<u64>,
     /// Start of the measured window, as a time of the monotonic clock.
     measured_from_ns: Option<u64>,
@@ -297,7 +297,7 @@ impl<'c> Conduct<'c> {
         self.after_faults_ns = Some(length.as_nanos() as u64);
     }
 
-    /// Begins the measured window at `at_ns`. The times of faults count from this time.
+    /// Begins the measured window at `at_ns`. The times of faults are relative to this time.
     pub fn measures_from(&mut self, at_ns: u64) {
         let ends_ns = self.measured_ns.map(|measured_ns| at_ns + measured_ns);
         self.ends_ns = self.ends_ns.or(ends_ns);

@@ -211,7 +211,8 @@ struct Sources {
     source: String,
     study: String,
     overrides: OverridesRecord,
-    /// Names of the secrets in the study. Their values are part of the access to the cluster.
+    /// Names of the secrets in the study. The values of the secrets are part of the access to the
+    /// cluster.
     secrets: Vec<String>,
     /// Number of the variant in the study.
     variant: usize,

@@ -195,8 +195,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The steps are: 1. Journal the start. 2. Run trial by trial. 3. Stop the target, and collect
-    /// its logs. 4. Write the findings.
+    /// Writes the start to the journal, runs one trial after the other, stops the target and
+    /// collects its logs, and finally writes the findings.
     fn run(mut self) -> Result<RunEnd> {
         self.begin()?;
         let end = self.trials();

@@ -60,8 +60,8 @@ impl Watch {
                 limits.p99_ms
             ));
         }
-        // By Little's law, the number of operations in flight divided by the throughput is their
-        // average waiting time.
+        // By Little's law, the average time of an operation is the number of operations in flight
+        // divided by the throughput.
         let seconds = summed.interval.seconds();
         let in_limit = ended as f64 / seconds * limits.p99_ms / 1e3;
         let awaited = self.awaited;

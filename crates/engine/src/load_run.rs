@@ -88,7 +88,7 @@ pub fn closed(in_flight: u32, operations: u64) -> Schedule {
     }
 }
 
-/// Returns the schedule of a point, with the arrival process in the settings of a variant.
+/// Returns the schedule of a point. The settings of the variant determine the arrival process.
 pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
     match settings.workload.recorded.as_ref().and_then(|one| one.speed) {
         Some(speed) => Schedule::Recorded { speed },

@@ -86,8 +86,8 @@ impl TableReader<'_> {
         Ok(files)
     }
 
-    /// Builds the workload of a table whose keys are in a CSV file. Reads only the schema of the
-    /// table.
+    /// Builds the workload of a table whose keys are in a CSV file. From the cluster, reads only
+    /// the schema of the table.
     fn build_from_csv(
         &self,
         study: &Study,

@@ -32,9 +32,9 @@ pub struct PhaseSchedule {
 }
 
 impl PhaseSchedule {
-    /// Begins at the start line of a load that takes the time `rise` to reach its full rate. The
-    /// rise is part of the warm-up. `is_first` is true for the first load that is measured on these
-    /// node processes.
+    /// Creates the schedule, which begins at the start line of a load. The load takes the time
+    /// `rise` to reach its full rate. The rise is part of the warm-up. `is_first` is true for the
+    /// first load that is measured on these node processes.
     pub fn new(settings: &Settings, is_first: bool, rise: Duration) -> PhaseSchedule {
         let window = settings.window;
         let warmup = window.warmup_of(is_first);

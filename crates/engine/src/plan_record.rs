@@ -222,7 +222,8 @@ where
     }
 }
 
-/// Returns the changes made on the command line, and the files that the study names.
+/// Returns the changes that the command line makes to the study, and the files that the study
+/// names.
 pub fn overrides_record(
     overrides: &Overrides,
     inputs: &BTreeMap<String, String>,

@@ -116,7 +116,7 @@ impl ProbeCollector {
         self.keep(files, last)
     }
 
-    /// Starts to keep the readings of a long window.
+    /// Starts keeping the readings of a long window.
     pub fn watch(&mut self) {
         self.watched = Some(WindowReadings::default());
     }

@@ -136,8 +136,8 @@ impl InterruptedRun {
         Ok(())
     }
 
-    /// Returns true if every trial is finished and the findings have been written. The report may
-    /// still be missing.
+    /// Returns true if every trial is finished and the findings are on disk. The report may still
+    /// be missing.
     pub fn is_done(&self) -> bool {
         self.trials_left() == 0 && self.has_findings
     }

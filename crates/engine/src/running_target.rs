@@ -139,7 +139,7 @@ impl Running {
         now.filter(|node| !before.contains(node)).map(|(name, _)| name).collect()
     }
 
-    /// Returns true for the null target.
+    /// Returns true if the target is the null target.
     pub fn is_null(&self) -> bool {
         matches!(self.settings, Target::Null(_))
     }

@@ -98,7 +98,7 @@ pub struct TrialRun<'a> {
 pub enum TrialEnd {
     /// The trial ended as planned.
     Finished(Box<TrialFinding>),
-    /// The user has pressed Ctrl-C. The trial counts as not done.
+    /// The user has pressed Ctrl-C. The trial does not count, and a resumed run repeats it.
     Interrupted,
     /// A node died, or the load was too high for other users of the target. Contains a description.
     /// The finding is invalid, and the run cannot use this target again.
@@ -221,8 +221,8 @@ impl TrialRun<'_> {
         Ok(end)
     }
 
-    /// Adds the effects of each fault to the finding. The files of the trial have been written by
-    /// now.
+    /// Adds the effects of each fault to the finding. Reads the effects from the files of the
+    /// trial, which are complete now.
     fn recovered(&self, finding: &mut TrialFinding, path: &Path) -> Result<()> {
         let trial = store::Trial::unverified(path.to_owned(), self.record.clone());
         let offered = match self.trial.point {

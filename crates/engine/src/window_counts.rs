@@ -40,9 +40,9 @@ pub struct Tally {
     pub lag: Histogram,
     /// Number of operations that ended in the window, regardless of their outcome.
     pub ended: u64,
-    /// Number of operations of the whole run by outcome, including those before the window.
+    /// Number of operations by outcome in the whole run, including operations before the window.
     pub outcomes: OutcomeCounts,
-    /// Operations that the server answered, over the whole run.
+    /// Counts of the operations that the server answered, over the whole run.
     pub answered: AnsweredCounts,
     /// For each kind of operation, true if it writes.
     is_write: Vec<bool>,
@@ -193,12 +193,12 @@ impl Series {
     }
 }
 
-/// Operations that the server answered, over all phases of a trial.
+/// Counts of the operations that the server answered, over all phases of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnsweredCounts {
-    /// Number of reads that the server answered with success.
+    /// Number of reads that the server executed successfully.
     pub reads: u64,
-    /// Number of writes that the server answered with success.
+    /// Number of writes that the server executed successfully.
     pub writes: u64,
     /// Number of operations that the server may or may not have executed.
     pub uncertain: u64,

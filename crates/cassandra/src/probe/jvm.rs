@@ -31,7 +31,7 @@ const COLLECTORS: [&str; 15] = [
     "MarkSweepCompact",
 ];
 
-/// Memory pools of these collectors, and the pools that every JVM has.
+/// Memory pools of the collectors in [`COLLECTORS`], and the pools that every JVM has.
 const POOLS: [&str; 19] = [
     "G1 Eden Space",
     "G1 Survivor Space",

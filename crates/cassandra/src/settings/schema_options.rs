@@ -18,7 +18,7 @@ const KEYSPACES: &str = "system_schema.keyspaces";
 /// Options of a table or keyspace, by the name of the column.
 type Columns = BTreeMap<String, Value>;
 
-/// An option of tables or of a keyspace, as it is written after `WITH` in CQL.
+/// An option of a table or a keyspace, in the form in which CQL has it after `WITH`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaOption {
     /// Name of the option, such as `compaction` or `gc_grace_seconds`.

@@ -277,7 +277,8 @@ mod tests {
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         let modified = file.metadata().unwrap().modified().unwrap();
         std::os::unix::fs::FileExt::write_at(&file, b"X", 0).unwrap();
-        // The test simulates a failing disk, which returns other bytes with unchanged metadata.
+        // The test simulates a failing disk, which returns different bytes although the metadata
+        // has not changed.
         file.set_modified(modified).unwrap();
         assert_eq!(why(&host, &folder, Reading::Once), "whole");
         assert!(why(&host, &folder, Reading::Always).contains("is damaged"));

@@ -179,7 +179,8 @@ pub struct TableFiles {
 }
 
 impl TableFiles {
-    /// Returns the layout of these files. `levels` is the number of SSTables by level.
+    /// Returns the layout of the table that consists of these files. `levels` is the number of
+    /// SSTables by level.
     pub fn layout(&self, levels: Option<Vec<u64>>) -> TableLayout {
         let mut identities: Vec<_> = self.sstables.iter().map(|one| one.identity).collect();
         identities.sort_unstable();

@@ -46,7 +46,7 @@ pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
     Some(Counts { partitions, rows })
 }
 
-/// Returns the size before compression in bytes, from a `CompressionInfo.db`.
+/// Returns the size before compression, in bytes. `bytes` is the content of a `CompressionInfo.db`.
 pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
     let mut info = Reader(bytes);
     info.short_text()?;

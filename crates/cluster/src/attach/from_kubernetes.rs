@@ -60,8 +60,8 @@ pub(super) fn spec(
 fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
     let offered = first(|node| node.metrics_ports.first().copied());
-    // If a study requests metrics, no hint is needed, because cassay already names the port that it
-    // reads.
+    // If a study requests metrics, cassay already names the port that it reads, so the hint would
+    // be superfluous.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
             "the pods may provide metrics on port {port}; set `metrics` of \

@@ -77,7 +77,7 @@ impl AttachedHosts {
         self.all.iter().any(|host| host.is_mended)
     }
 
-    /// Assigns the `nodes` to the machines.
+    /// Assigns each of `nodes` to its machine.
     ///
     /// # Errors
     /// The assignment is ambiguous.

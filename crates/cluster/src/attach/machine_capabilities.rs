@@ -9,7 +9,7 @@ use host::process::Identity;
 use std::collections::BTreeMap;
 use target_spec::{AttachedHost, Capability, CapabilityStatus, NodeIndex, PerHost};
 
-/// Sources of the capabilities, as the statuses of capabilities show them.
+/// Sources that the statuses of the capabilities name.
 const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them";
 
 const PROCESSES: &str = "the processes that own the nodes' CQL sockets, found by agents on the \

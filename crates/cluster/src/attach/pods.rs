@@ -1,4 +1,5 @@
-//! Pods of attached nodes, as discovered from Kubernetes: their names, and faults on them.
+//! Pods of attached nodes, as discovered from Kubernetes: the names of the pods, and faults on
+//! pods.
 
 use crate::capability::Answer;
 use anyhow::Result;

@@ -278,7 +278,7 @@ fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     }])
 }
 
-/// Returns the program with the paths that its files have on a machine.
+/// Returns a copy of the program that contains the paths of its files on a machine.
 fn there(program: &Program, java: Java, placed: &BTreeMap<PathBuf, PathBuf>) -> Program {
     let place = |file: &Path| placed.get(file).cloned().unwrap_or_else(|| file.to_owned());
     let jar = |file: &str| place(Path::new(file)).display().to_string();

@@ -60,7 +60,8 @@ impl Nodes {
         all.next()
     }
 
-    /// Returns the program of a node, with the paths that its files have on the node's host.
+    /// Returns the program of a node. The program contains the paths of its files on the node's
+    /// host.
     pub(super) fn program_of(&self, node: &LocalNode) -> &Program {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         let host = hosts.iter().position(|host| host.name() == node.layout.host);
@@ -105,7 +106,7 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// Returns the descriptions of the nodes, for callers outside this module.
+    /// Returns descriptions of the nodes in the form that callers outside this module need.
     pub fn describe(&self) -> Vec<NodeInfo> {
         let info = |node: &LocalNode| NodeInfo {
             name: node.layout.name.clone(),

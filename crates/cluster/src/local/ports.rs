@@ -97,7 +97,7 @@ impl Claim {
     }
 }
 
-/// Addresses and ports that were chosen for a cluster.
+/// Addresses and ports that this module has chosen for a cluster.
 #[derive(Debug)]
 pub(crate) struct PortAssignment {
     pub addresses: Vec<Ipv4Addr>,
@@ -133,8 +133,8 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
     search(&[addresses], &CHOICES[..1])
 }
 
-/// Chooses ports for `slots` nodes on each machine that are currently free on all machines. Returns
-/// the ports of the first node of each machine.
+/// Chooses ports for `slots` nodes on each machine. The ports are currently free on all machines.
+/// Returns the ports of the first node of each machine.
 ///
 /// # Errors
 /// No port set is free. The message names a port that is in use, and the process that uses it. Or

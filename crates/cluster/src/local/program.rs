@@ -100,8 +100,8 @@ impl Program {
     }
 }
 
-/// Creates a folder. Returns its absolute path, because Cassandra runs in another working
-/// directory.
+/// Creates a folder, and returns its absolute path. The path must be absolute, because Cassandra
+/// runs in another working directory.
 ///
 /// # Errors
 /// The folder cannot be created, or its path contains a character that has a special meaning in JVM

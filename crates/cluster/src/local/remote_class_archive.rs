@@ -17,7 +17,7 @@ impl Nodes {
     ///
     /// # Errors
     /// An archive cannot be dumped. The message contains the output of the node that should dump
-    /// it.
+    /// the archive.
     pub(super) fn share_classes_there(
         &mut self,
         spec: &LocalSpec,

@@ -1,4 +1,5 @@
-//! Upgrades of managed nodes one by one, and the program that each node runs after its upgrade.
+//! Upgrades managed nodes one by one, and prepares the program that each node runs after its
+//! upgrade.
 //!
 //! Invariant: a node's own configuration does not change before the node stops, because its agent
 //! may restart it. The configuration for the other release is in a separate folder.

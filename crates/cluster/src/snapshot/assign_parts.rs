@@ -19,7 +19,8 @@ type NodeRanges = Vec<(u128, u128)>;
 pub(super) struct Fitting {
     /// Index of the part of each node.
     pub parts: Vec<usize>,
-    /// Parts that are not assigned, each with an assigned part that has the same ranges.
+    /// Parts that are not assigned to a node. Each entry also contains an assigned part that has
+    /// the same ranges.
     pub left_out: Vec<(usize, usize)>,
 }
 

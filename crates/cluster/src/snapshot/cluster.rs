@@ -1,5 +1,5 @@
-//! Snapshot operations of a cluster. They use files for managed nodes and MBeans for attached
-//! nodes.
+//! Snapshot operations of a cluster. For managed nodes, the operations use files. For attached
+//! nodes, they use MBeans.
 
 use super::{RestoreHow, RestoreResult, Snapshot, all_parts, attached, offline, online};
 use crate::cluster::Cluster;

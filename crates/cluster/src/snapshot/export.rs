@@ -184,8 +184,8 @@ fn bytes_of(manifest: &Manifest) -> u64 {
     tables.flat_map(super::export_json::files).map(|file| file.bytes).sum()
 }
 
-/// Fetches one node's files. Returns the manifest of these files with checksums, and the contents
-/// of the tables.
+/// Fetches one node's files. Returns the manifest of these files, which includes checksums, and the
+/// contents of the tables.
 pub(super) fn bring(
     place: &NodeFiles<'_>,
     manifest: &Manifest,

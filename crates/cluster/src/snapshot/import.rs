@@ -38,7 +38,7 @@ const SPARE_BYTES: u64 = 128 << 20;
 pub struct ImportResult {
     /// Name of the snapshot in this cluster.
     pub name: String,
-    /// For each node, the exported node whose part it received.
+    /// For each node of this cluster, the exported node whose part the node received.
     pub parts: BTreeMap<String, String>,
     /// Exported nodes whose part is not used. Each entry also names the exported node with the same
     /// token ranges whose part is used instead.
@@ -174,7 +174,8 @@ fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNod
     let are_apart = cluster.local().is_some_and(crate::local::Nodes::are_on_machines);
     let mut needs: BTreeMap<(String, u64), (u64, &NodeFiles<'_>)> = BTreeMap::new();
     for (place, part) in places.iter().zip(parts) {
-        // Nodes may share a disk. On one machine, device numbers identify disks.
+        // Nodes may share a disk. Two nodes share a disk if they are on the same machine and have
+        // the same device number.
         let machine = if are_apart { place.host.name() } else { "" };
         let entries = place.host.list(place.folder, None)?.unwrap_or_default();
         let device = entries.first().map_or(0, |entry| entry.id.device);

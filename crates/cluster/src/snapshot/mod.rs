@@ -74,7 +74,7 @@ pub struct NodeSnapshot {
 measure::word_enum! {
     /// How cassay restores a snapshot.
     pub enum RestoreHow {
-        /// By TRUNCATE and import, while all nodes run. This takes about a second.
+        /// By TRUNCATE and import, while all nodes run. An online restore takes about a second.
         Online = "online",
         /// By replacing files while the nodes are down. This takes as long as stopping and starting
         /// the nodes. JVMs, commit logs, hints and caches are fresh afterwards.

@@ -40,7 +40,8 @@ impl Making {
             let what = || format!("create a folder in {}", above.display());
             let folder =
                 tempfile::Builder::new().prefix(PREFIX).tempdir_in(above).with_context(what)?;
-            // Another process may have found the new folder before it was locked, and removed it.
+            // Another process may have found the new folder before this process locked it, and
+            // removed it.
             if let Some(lock) = locked(folder.path()) {
                 return Ok(Making { folder, lock });
             }
@@ -142,7 +143,8 @@ mod tests {
         for other in ["mine", ".cassay-other", ".hidden"] {
             std::fs::create_dir(above.path().join(other)).unwrap();
         }
-        // Neither a file with such a name nor a link to a folder belongs to an export.
+        // A file with the name of an unfinished folder, or a link to a folder, does not belong to
+        // an export.
         std::fs::write(above.path().join(".cassay-export-file"), "x").unwrap();
         let mine = above.path().join("mine");
         std::os::unix::fs::symlink(&mine, above.path().join(".cassay-export-link")).unwrap();

@@ -43,7 +43,7 @@ impl KnownRuns {
     }
 
     /// Returns the trials of a variant, newest run first. Considers only runs whose settings at
-    /// `paths` are equal.
+    /// `paths` equal those of the variant.
     fn trials(
         &self,
         variant: &Variant,

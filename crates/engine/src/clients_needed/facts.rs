@@ -80,7 +80,7 @@ pub struct Facts {
     /// Measured clients on the variant's machines. If none of these clients was measured, measured
     /// clients on other machines.
     pub measured: Vec<MeasuredClient>,
-    /// Number of bytes of an operation on the wire.
+    /// Number of bytes that an operation sends and receives on the wire.
     pub payload: Payload,
     /// Workers of each machine that offers the load. `None` if the study leaves the number to the
     /// client.
@@ -146,8 +146,8 @@ impl Shape {
         }
     }
 
-    /// Returns the number of machines that satisfies both limits. If no ceiling is known, the
-    /// number is a lower bound.
+    /// Returns the number of machines that satisfies both limits. The number is a lower bound if no
+    /// ceiling is known.
     pub fn machines(&self) -> Option<usize> {
         self.by_ceiling.max(self.by_link)
     }

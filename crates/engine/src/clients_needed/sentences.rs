@@ -127,8 +127,8 @@ fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     )
 }
 
-/// Describes the share of the links that the load takes. Returns `None` if the load uses no link,
-/// or if the share is unknown.
+/// Describes the share of the links' rate that the load takes. Returns `None` if the load uses no
+/// link, or if the share is unknown.
 fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
     let (link, bits_per_s) = facts.link.as_ref().zip(shape.bits_per_s)?;
     let payload = facts.payload;

@@ -196,7 +196,8 @@ fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
 /// Converts seconds or milliseconds since 1970 to nanoseconds.
 fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     let ns = value * unit_ns;
-    // The year 2262. Later times in nanoseconds do not fit into i64, which other tools use.
+    // This limit is the year 2262. In nanoseconds, later times do not fit into i64, which other
+    // tools use.
     ensure!(
         ns >= 0.0 && ns < i64::MAX as f64,
         "{value} is not a time from 1970 to 2262"

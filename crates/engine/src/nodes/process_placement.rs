@@ -140,8 +140,8 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
 fn to_record(found: &EffectiveAffinity, online: Option<CpuSet>) -> PlacementRecord {
     let cpus = found.all_cpus();
     PlacementRecord {
-        // For a process that is not bound, the kernel lists all CPUs that could ever exist,
-        // including absent ones.
+        // For a process that is not bound, the kernel lists all possible CPUs, even those that the
+        // machine does not have.
         cpus: online.map_or(cpus.clone(), |online| cpus.intersection(&online)).to_string(),
         mems: memory_nodes(found).to_string(),
         threads: found.threads,

@@ -45,7 +45,7 @@ pub(super) struct Sampling<'a> {
 }
 
 impl Sampling<'_> {
-    /// Fills in the partitions of a table.
+    /// Samples the partitions of a table, and adds them to the table.
     ///
     /// # Errors
     /// The table is empty or cannot be read, or the sampling was interrupted.

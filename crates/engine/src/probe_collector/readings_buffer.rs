@@ -24,8 +24,8 @@ pub const RECEIVED: &str = "sar.rxkB/s";
 pub const SENT: &str = "sar.txkB/s";
 pub const DISK_READS: &str = "iostat.r/s";
 pub const DISK_WRITES: &str = "iostat.w/s";
-/// Maximum number of bins of a series. In a trial of an hour, a bin covers one second, so it
-/// contains one reading.
+/// Maximum number of bins of a series. In a trial of an hour, a bin covers one second, which is one
+/// reading.
 pub const STRETCHES_MAX: usize = 4096;
 
 /// Maximum number of bins of each of the several hundred series for the limits of resources.

@@ -21,7 +21,7 @@ pub struct ResourceUse {
     pub memory_bytes: Option<f64>,
     /// Share of time in which a garbage collection stopped a node.
     pub collections_share: Option<f64>,
-    /// Bytes per second that the nodes received and sent.
+    /// Number of bytes per second that the nodes received and sent.
     pub network_bytes_per_s: Option<f64>,
     /// Reads per second of the nodes' disks.
     pub disk_reads_per_s: Option<f64>,

@@ -491,7 +491,7 @@ impl TrialRun<'_> {
         self.settings.verify.sample.is_asked() && self.settings.data.load != Load::None
     }
 
-    /// Drops the page cache, if the study requests that. Returns a description of the action.
+    /// Drops the page cache, if the study requests it. Returns a word for the result.
     fn page_cache(&self, running: &Running) -> Result<&'static str> {
         if self.settings.data.page_cache == PageCache::Keep {
             return Ok("kept");

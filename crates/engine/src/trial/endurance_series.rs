@@ -228,7 +228,7 @@ struct ProbeSeries<'w> {
     bins: &'w Bins,
 }
 
-/// Data of a long window, once the window has ended.
+/// Data of a long window that has ended.
 pub struct LongWindow<'a> {
     /// Share by which throughput may change while it still counts as stable.
     pub within: f64,
@@ -363,7 +363,7 @@ impl LongWindow<'_> {
             return memory_bytes.map(|bytes| bytes as f64 / 1024.0);
         }
         let place = (named?.to_owned(), one.place.to_owned());
-        // A JVM reports −1 if the memory pool has no limit.
+        // A JVM reports −1 as the limit of a memory pool without a limit.
         self.watched.limits.get(&place).copied().filter(|limit| *limit > 0.0)
     }
 

@@ -48,7 +48,8 @@ struct Open {
 /// Message from the thread of a fault.
 enum FaultMessage {
     Step(LifeCycleStep),
-    /// The fault has ended. Contains the current processes and releases of the affected nodes.
+    /// The fault has ended. Contains the result, and the current processes and releases of the
+    /// affected nodes.
     Over(FaultResult, PerNode<Option<Identity>>, Vec<Option<Release>>),
 }
 
@@ -193,8 +194,8 @@ impl<'a> Faults<'a> {
         state.finding.faults.push(record);
     }
 
-    /// Records the messages since the previous call. Returns the event of a fault that has begun or
-    /// ended.
+    /// Records the messages of the threads since the previous call. Returns an event if a fault has
+    /// begun or ended.
     pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<LoopEvent>> {
         let numbers: Vec<usize> = self.open.keys().copied().collect();
         for number in numbers {

@@ -302,7 +302,7 @@ fn with_figures(
     let window = &tally.window;
     let kinds = || program.kinds().iter().zip(&tally.kinds);
     let errors = window.errors.iter();
-    // A kind of operation without weight in the mix has no figures.
+    // If the mix gives a kind of operation no weight, the kind has no figures.
     let shown = kinds().filter(|(_, series)| !series.is_empty());
     let records = shown.map(|(kind, series)| (kind.name.clone(), series.record(window.seconds)));
     let counts = kinds().filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));

@@ -125,7 +125,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Parses the next value. Returns `None` if the text has another form.
+    /// Parses the next value. Returns `None` if the text does not have the form of a value.
     fn text(&mut self, depth: usize) -> Option<Text> {
         if depth > DEPTH_MAX {
             return None;

@@ -1,5 +1,5 @@
-//! CPUs of the client on a machine that it shares with nodes: the CPUs that are reserved before the
-//! nodes are planned, and the CPUs that nodes leave free.
+//! CPUs of the client on a machine that the client shares with nodes. They are reserved before the
+//! nodes are planned, or the nodes leave them free.
 
 use super::Layout;
 use target_spec::{LocalSpec, Placing};

@@ -144,7 +144,7 @@ fn number(text: &str) -> Result<f64, std::num::ParseFloatError> {
     }
 }
 
-/// Adds the cells of one line to the columns.
+/// Adds the cells of one line to their columns.
 fn take(
     row: &csv::ByteRecord,
     form: TimeForm,

@@ -170,7 +170,7 @@ const FORMATS: &[Format] = &[
         way: MACHINE,
     },
     Format {
-        // The remaining words of the line depend on the language.
+        // The other words of this first line depend on the language of the user.
         is: |head| head.begins(&["Linux "]) && head.first.contains(" ("),
         called: "a report of sar, iostat, mpstat or pidstat",
         way: MACHINE,

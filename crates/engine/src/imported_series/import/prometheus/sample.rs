@@ -16,7 +16,7 @@ pub(super) enum MetricKind {
 }
 
 impl MetricKind {
-    /// Parses the word for the kind of a metric.
+    /// Parses the word that declares the kind of a metric.
     ///
     /// # Errors
     /// The word does not name a known kind.
