@@ -190,7 +190,8 @@ impl MachineSeen {
 }
 
 /// Returns the reasons why the nodes of a spec cannot be placed on its machines, with one line for
-/// each machine. Returns `None` if the nodes can be placed, or if the spec does not name machines.
+/// each machine. The list is empty if the nodes can be placed, or if the spec does not name
+/// machines.
 pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();

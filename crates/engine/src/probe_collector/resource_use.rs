@@ -23,9 +23,9 @@ pub struct ResourceUse {
     pub collections_share: Option<f64>,
     /// Number of bytes per second that the nodes received and sent.
     pub network_bytes_per_s: Option<f64>,
-    /// Reads per second of the nodes' disks.
+    /// Number of reads per second of the nodes' disks.
     pub disk_reads_per_s: Option<f64>,
-    /// Writes per second of the nodes' disks.
+    /// Number of writes per second of the nodes' disks.
     pub disk_writes_per_s: Option<f64>,
 }
 

@@ -76,7 +76,7 @@ impl<'a> Faults<'a> {
         })
     }
 
-    /// Returns the facts about the faults that [`Conduct`] needs.
+    /// Returns the facts about the faults that the event loop needs.
     pub fn planned(&self) -> Vec<Breaking> {
         let planned = self.planned.iter().zip(&self.places).enumerate();
         let before = |number: usize, item: usize| {

@@ -101,7 +101,7 @@ fn judged(by_key: &BTreeMap<u64, Vec<RegisterOperation>>, states_max: u64) -> Re
     record
 }
 
-/// Converts an operation for the judgement.
+/// Converts a recorded operation to the form that the linearizability check needs.
 fn operation(recorded: &RegisterOperation) -> linearizability::Operation {
     let happened = &recorded.happened;
     let (what, returned_ns) = match (recorded.asked, happened.applied) {

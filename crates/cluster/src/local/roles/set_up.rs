@@ -34,7 +34,8 @@ pub(in crate::local) fn set_up(
     let count = nodes.len();
     let is_made = Cell::new(false);
     let make = |node: &LocalNode| {
-        // If other nodes consider a node down, it receives writes late.
+        // A node that other nodes consider down receives writes late, so all nodes must be up
+        // first.
         ready::all_live(node, count)?;
         make_role(node, credentials, &is_made)?;
         let mut ours = open(node, access)?;
