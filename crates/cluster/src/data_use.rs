@@ -12,8 +12,7 @@ use host::{Host, VolumeUse};
 pub struct DataUse {
     /// Name of the node.
     pub node: String,
-    /// Size of the keyspace's live SSTables, in bytes. Does not include memtables, or obsolete
-    /// SSTables that wait for deletion.
+    /// Name of the node's host.
     pub host: String,
     /// Size of the keyspace's live SSTables, in bytes. Does not include memtables, or obsolete
     /// SSTables that wait for deletion.

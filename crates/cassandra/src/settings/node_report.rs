@@ -119,9 +119,9 @@ pub struct Jvm {
     pub flags: BTreeMap<String, Flag>,
     /// System properties of the JVM.
     pub properties: BTreeMap<String, String>,
-    /// Facts about the JVM, in the form of [`NodeConfiguration::jvm`].
+    /// Arguments of the JVM's command line.
     pub arguments: Vec<String>,
-    /// Facts, in the form of [`NodeConfiguration::jvm`].
+    /// Facts about the JVM, in the form of [`NodeConfiguration::jvm`].
     pub facts: BTreeMap<String, String>,
 }
 
