@@ -46,7 +46,7 @@ pub enum LoopEvent {
     /// The fault with this number is in force since the given time of the monotonic clock. If the
     /// injection takes a while, this is the time when the injection ended.
     FaultHolds(usize, u64),
-    /// The fault with this number has ended. The study may not heal the fault.
+    /// The fault with this number has ended. It was healed, or the study does not heal it.
     FaultOver(usize),
     /// The user has pressed Ctrl-C.
     Interrupted,
