@@ -1,9 +1,9 @@
-//! Tests the resource that was full at the limit of a run's answer, by experiments after the
-//! trials.
+//! Runs experiments after the trials. They test whether the resource that the answer of a run names
+//! really set the limit.
 //!
-//! Each experiment is a run of its own in the folder `why` of the run, so it has a report, and it
-//! can be interrupted and resumed. Invariant: the experiments together are not expected to last
-//! longer than the study permits.
+//! Each experiment is a separate run in the folder `why` of the run, so it has a report, and the
+//! user can interrupt and resume it. Invariant: the expected duration of all experiments together
+//! does not exceed the time that the study permits.
 
 use analysis::limits::LimitKind;
 use analysis::procedure::Point;
@@ -21,9 +21,11 @@ use study::settings::{Overrides, Study, Variant};
 
 /// Folder of the experiments in the folder of their run.
 const FOLDER: &str = "why";
-/// Maximum number of experiments: the first candidates explain almost every limit.
+/// Maximum number of experiments. More are not needed, because the first candidates explain almost
+/// every limit.
 const EXPERIMENTS_MAX: usize = 3;
-/// Numbers of blocks to try, the best first. Fewer than three blocks have no useful interval.
+/// Numbers of blocks to try, in order of preference. Fewer than three blocks would not yield a
+/// useful confidence interval.
 const BLOCKS: [usize; 4] = [6, 5, 4, 3];
 
 /// Experiments of one run.
@@ -33,13 +35,13 @@ pub struct CounterExperiments<'a> {
     /// Folder of the run.
     pub path: &'a Path,
     /// Runs a study with its plan, and puts the results into a folder. If an earlier start of the
-    /// run has begun it, this continues it.
+    /// run began the experiment, continues it.
     pub conduct: &'a mut dyn FnMut(&Study, &Plan, PathBuf) -> Result<ExperimentRun>,
     /// Reports a sentence.
     pub say: &'a mut dyn FnMut(String),
 }
 
-/// An experiment that was run, or interrupted.
+/// An experiment that has finished or was interrupted.
 pub struct ExperimentRun {
     /// Folder of the run.
     pub path: PathBuf,
@@ -47,21 +49,22 @@ pub struct ExperimentRun {
     pub findings: Option<FindingsRecord>,
 }
 
-/// End of the experiments of a run.
+/// How the experiments of a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExperimentsEnd {
-    /// The findings have the results.
+    /// The results have been added to the findings.
     Done,
     /// The user pressed Ctrl-C.
     Interrupted,
 }
 
 impl CounterExperiments<'_> {
-    /// Tests the candidates of the answer's limit, one after the other, until one is confirmed.
-    /// Adds the results to the findings, and to the sentence in the answer.
+    /// Tests the candidates for the limit in the answer, one after the other, until one is
+    /// confirmed. Adds the results to the findings, and to the sentence in the answer.
     ///
     /// # Errors
-    /// The files of an experiment cannot be written. Failures of its target are in its result.
+    /// The files of an experiment cannot be written. A failure of the experiment's target is part
+    /// of the result, not an error.
     pub fn test(&mut self, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
         let Some(why) = self.study.why else {
             return Ok(ExperimentsEnd::Done);
@@ -90,7 +93,7 @@ impl CounterExperiments<'_> {
                 }
             }
         }
-        // A confirmed candidate is the answer, so it comes first.
+        // A confirmed candidate is the answer, so it is moved to the front.
         tested.candidates.sort_by_key(|candidate| {
             let outcome = candidate.experiment.as_ref().map(|one| one.outcome);
             outcome != Some(ExperimentOutcome::Confirmed)
@@ -104,7 +107,8 @@ impl CounterExperiments<'_> {
         Ok(ExperimentsEnd::Done)
     }
 
-    /// Runs the experiment of one resource, or continues it. `None` if the user pressed Ctrl-C.
+    /// Runs the experiment for one resource, or continues it. Returns `None` if the user pressed
+    /// Ctrl-C.
     fn experiment(
         &mut self,
         limit: &LimitRecord,
@@ -155,7 +159,7 @@ impl CounterExperiments<'_> {
         }))
     }
 
-    /// Returns the experiment with the most blocks that fits into the time that is left.
+    /// Returns the experiment with as many blocks as fit into the remaining time.
     fn fitting(
         &self,
         variant: &Variant,
@@ -199,8 +203,8 @@ pub(crate) fn child_overrides(study: &Study) -> Overrides {
     }
 }
 
-/// Returns the load of an experiment: one at which the target was full. Searches and ladders of
-/// rates are repeated in a closed loop, because an open loop above the limit only builds a backlog.
+/// Returns the load of an experiment. At this load, the target was full. A search or a ladder of
+/// rates is repeated in a closed loop, because an open loop above the limit only builds a backlog.
 fn experiment_point(limit: &LimitRecord, findings: &FindingsRecord) -> Option<Point> {
     if limit.other.is_some() {
         return limit.point;
@@ -233,7 +237,7 @@ fn record_of(change: &SettingChange, point: Point) -> ExperimentRecord {
     }
 }
 
-/// Returns the result of an experiment from its findings.
+/// Builds the result of an experiment from its findings.
 fn result(change: &SettingChange, point: Point, found: &FindingsRecord) -> ExperimentRecord {
     let record = record_of(change, point);
     let Some(compared) = found.comparisons.iter().find(|one| one.primary) else {
