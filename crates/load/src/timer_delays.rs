@@ -1,16 +1,16 @@
-//! Measures the delay of timers on the client's own cores, and the time for which its workers wait
-//! for a core. This detects that the client was stopped or that other programs used its cores, also
-//! in closed loops.
+//! Measures the delay of timers on the client's own cores, and the time for which the client's
+//! workers wait for a core. This measurement detects that the client was stopped or that other
+//! programs used its cores, even in closed loops.
 //!
 //! A thread on each of the workers' cores sleeps, reads the clock, and records how much later than
-//! requested it woke. Gil Tene's jHiccup uses the same method for JVMs. All threads together wake a
-//! thousand times a second, so that the cost is the same for any number of cores. The cost is
-//! measured and reported with the results. The threads do not allocate once they run.
+//! requested it woke up. Gil Tene's jHiccup uses the same method for JVMs. All threads together
+//! wake up a thousand times a second, so that the cost is the same for any number of cores. The
+//! results include this cost. The threads do not allocate once they run.
 //!
-//! Invariants: a stall is in the histogram of exactly one interval, which is the one in which it
-//! ended. Its length is divided among all intervals that it spans. Data that arrives after its
-//! interval was returned goes to the next interval. The last interval gets the rest, so no data is
-//! lost.
+//! Invariants: the histogram of exactly one interval contains a stall, namely the interval in which
+//! the stall ended. The length of the stall is divided among all intervals that it spans. Data that
+//! arrives after its interval was returned goes to the next interval. The last interval gets the
+//! rest, so no data is lost.
 
 use crate::config::{Config, LoadError};
 use crate::control::Control;
@@ -27,12 +27,13 @@ use std::time::Duration;
 
 /// Time between two measurements (looks) of all threads together.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// Number of intervals that can be collected separately before they are returned.
+/// Number of intervals whose data can be collected separately before the intervals are returned.
 const SLOTS: u64 = 8;
-/// Number of looks between two readings of a thread's own CPU time. A reading costs a system call.
+/// Number of looks between two readings of a thread's own CPU time. Readings are rare because each
+/// reading costs a system call.
 const LOOKS_PER_CPU_READING: u32 = 32;
 
-/// The measuring threads. Dropping this value ends them.
+/// The measuring threads. They end when this value is dropped.
 pub(crate) struct Watch {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -44,8 +45,8 @@ struct Shared {
 }
 
 impl Shared {
-    /// Locks the ring. A poisoned lock is accepted, because a thread that panics cannot leave the
-    /// ring inconsistent.
+    /// Locks the ring. Accepts a poisoned lock, because a thread that panics cannot leave the ring
+    /// inconsistent.
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,12 +90,12 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Takes the data up to the interval `index`, except data that was already taken.
+    /// Takes the data up to the interval `index`. Skips data that was already taken.
     pub fn take(&self, index: u64) -> Hiccups {
         self.shared.ring().take(index)
     }
 
-    /// Takes all data that has not been taken yet.
+    /// Takes all data that the caller has not taken yet.
     pub fn take_all(&self) -> Hiccups {
         self.shared.ring().take_all()
     }
@@ -103,7 +104,8 @@ impl Watch {
     pub fn stop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // The thread cannot panic. If it did, only this additional data would be incomplete.
+            // The thread cannot panic. Even if it did, only this additional data would be
+            // incomplete.
             let _ = thread.join();
         }
     }
@@ -115,7 +117,7 @@ impl Drop for Watch {
     }
 }
 
-/// Runs one measuring thread.
+/// Executes the loop of one measuring thread.
 fn look(period: Duration, control: &Control, shared: &Shared) {
     let is_over = || shared.ended.load(Ordering::Relaxed);
     let begins = || (1..=clock::now_ns()).contains(&control.start_ns());

@@ -62,7 +62,7 @@ impl Due {
         }
     }
 
-    /// Advances to the operation after the next one.
+    /// Advances to the operation after the next operation.
     pub fn pass(&mut self) {
         match self {
             Due::Freed(freed) => {
@@ -83,7 +83,7 @@ impl Due {
 }
 
 /// Maps a due time at the full rate to the due time at a rising rate. The number of operations that
-/// are due before it remains the same.
+/// are due before both times is the same.
 fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
     if even_ns >= rise_ns / 2 {
         even_ns + rise_ns / 2
