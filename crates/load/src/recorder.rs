@@ -20,7 +20,7 @@ pub(crate) struct Part {
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
-    /// True if the worker has nothing more to report.
+    /// True if the worker will not report any further part.
     pub last: bool,
     pub kinds: Vec<KindInterval>,
     pub client: ClientInterval,

@@ -45,7 +45,8 @@ pub(crate) struct StatementFacts {
     pub plain: bool,
     pub idempotent: bool,
     pub conditional: bool,
-    /// True if the client sets the timestamp. Several attempts then count as one write.
+    /// True if the client sets the timestamp of the write. Several attempts then count as one
+    /// write.
     pub stamped: bool,
     /// True if a server counts the statement as a read.
     pub is_read: bool,

@@ -162,11 +162,11 @@ impl Looks {
     }
 }
 
-/// Data that has not been taken yet, by interval.
+/// Data that the caller has not taken yet, by interval.
 struct Ring {
     start_ns: u64,
     interval_ns: u64,
-    /// First interval that has not been taken yet.
+    /// First interval whose data the caller has not taken yet.
     next: u64,
     slots: Vec<Hiccups>,
 }
@@ -189,13 +189,14 @@ impl Ring {
         at_ns.saturating_sub(self.start_ns) / self.interval_ns
     }
 
-    /// Returns the slot of an interval, or the nearest slot if the interval does not have one.
+    /// Returns the slot of an interval. If the interval does not have a slot, returns the nearest
+    /// slot.
     fn slot(&mut self, index: u64) -> &mut Hiccups {
         let there = index.clamp(self.next, self.next + SLOTS - 1);
         &mut self.slots[(there % SLOTS) as usize]
     }
 
-    /// Records that a thread wanted to wake at `due_ns` and woke at `now_ns`.
+    /// Records that a thread was due to wake up at `due_ns` and woke up at `now_ns`.
     fn note(&mut self, due_ns: u64, now_ns: u64, cpu_ns: u64) {
         let late_ns = now_ns.saturating_sub(due_ns);
         let (first, last) = (self.index_of(due_ns), self.index_of(now_ns));
@@ -231,9 +232,8 @@ impl Ring {
     }
 }
 
-/// Counter of the time for which the calling thread waited for a CPU while it was runnable. The
-/// counter is in the thread's `schedstat` in `/proc`. It is absent if the kernel does not provide
-/// it.
+/// Counter of the time for which the calling thread was runnable but waited for a CPU. The counter
+/// is in the thread's `schedstat` in `/proc`, if the kernel provides that file.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     file: Option<OwnedFd>,
@@ -253,13 +253,14 @@ impl Waits {
         waits
     }
 
-    /// Returns the waiting time since the last call, in ns.
+    /// Returns the waiting time since the last call, in ns. Returns `None` if the kernel does not
+    /// provide the counter.
     pub fn since(&mut self) -> Option<u64> {
         let mut text = [0u8; 96];
         let length = rustix::io::pread(self.file.as_ref()?, &mut text, 0).ok()?;
         let (waited_ns, times) = parse(&text[..length])?;
-        // A kernel without this accounting reports zeros, although this thread has run at least
-        // once.
+        // A kernel without this counter reports that the thread received a CPU 0 times, although
+        // this thread has run at least once.
         if times == 0 {
             self.file = None;
             return None;
@@ -295,8 +296,8 @@ mod tests {
         seen.late.as_ref().map_or(0, |late| late.count())
     }
 
-    /// Without this, a stop of 1.5 s in 10 s did not appear in any figure of a closed loop, and the
-    /// trial was valid.
+    /// Before stalls were divided among intervals, a stop of 1.5 s in 10 s did not appear in any
+    /// figure of a closed loop, and the trial counted as valid.
     #[test]
     fn a_stall_is_shared_out_to_the_intervals_that_it_spans() {
         let mut ring = ring();
@@ -330,8 +331,8 @@ mod tests {
         assert_eq!(late_ns, times[3] - looked, "all but the periods themselves");
     }
 
-    /// The thread that returns intervals may wake before the measuring thread. The stall must not
-    /// be lost then.
+    /// The thread that returns intervals may wake up before the measuring thread. The stall must
+    /// then appear in the next interval.
     #[test]
     fn a_stall_seen_after_its_interval_goes_to_the_next() {
         let mut ring = ring();
@@ -361,7 +362,7 @@ mod tests {
         for text in [&b""[..], b"1", b"1 x 2", b"1 2"] {
             assert_eq!(parse(text), None);
         }
-        // The kernel's counter never decreases. It may be missing.
+        // The kernel's counter never decreases. Some kernels do not have the counter.
         let mut waits = Waits::open();
         assert_eq!(waits.file.is_some(), waits.since().is_some());
     }
