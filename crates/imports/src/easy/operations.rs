@@ -161,7 +161,8 @@ impl Source {
         }
     }
 
-    /// Returns the pad that encrypts the operation's number in the first letters of a value.
+    /// Returns the pad for a key. In the letters of a value, the pad hides the number of the
+    /// operation that wrote the value.
     fn pad(&self, key: u64) -> u64 {
         mix(lane(self.seed, PADS) ^ mix(key))
     }

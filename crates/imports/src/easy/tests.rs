@@ -92,8 +92,8 @@ fn keys_are_the_run_s_id_the_thread_and_a_number() {
     assert!(!populate.before.is_empty() && run.before.is_empty());
     let keys: Vec<String> = (0..4).map(|n| key(populate, n)).collect();
     assert_eq!(keys, ["001.0.0", "001.1.0", "001.0.1", "001.1.1"]);
-    // The run continues where populating ended. Its first key has the number 3, the last of the
-    // sequence, which then starts again.
+    // The run continues where populating ended, with the third key of the sequence. After its last
+    // key, the sequence starts again.
     let keys: Vec<String> = (0..7).map(|n| key(run, n)).collect();
     let expected = ["0.2", "1.2", "0.3", "1.3", "0.0", "1.0", "0.1"];
     assert_eq!(keys, expected.map(|key| format!("001.{key}")));

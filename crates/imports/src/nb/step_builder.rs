@@ -358,7 +358,7 @@ impl<'a> Builder<'a> {
             }
             let operation = operation?;
             ratios.push(ratio);
-            // Histogram logs do not permit commas or spaces in names, so underscores replace them.
+            // Histogram logs do not permit commas or spaces in names, so hyphens replace them.
             let name = op.name.replace(|c: char| c == ',' || c.is_whitespace(), "-");
             let mut kind = Kind::new(name, !operation.statement.returns_rows);
             let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);

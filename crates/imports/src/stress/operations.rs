@@ -278,8 +278,8 @@ impl Operations {
     }
 
     /// Returns the number of positions in the sequence that operation `n` takes. If each seed is
-    /// visited more than once, reads take the same seeds as writes. Otherwise, reads could leave a
-    /// seed partly visited.
+    /// visited more than once, reads take no positions and use the seeds of the writes. Otherwise,
+    /// reads could leave a seed partly visited.
     fn takes(&self, op: &Op, n: u64) -> u32 {
         match &op.what {
             OperationKind::Insert { partitions, .. } if partitions.is_fixed() => {

@@ -135,8 +135,7 @@ pub struct Columns {
     pub names: Vec<String>,
     /// Size of a value, in bytes.
     pub size: WrittenDistribution,
-    /// Number of columns per row. `None` if the number is constant and the command line does not
-    /// state it.
+    /// Distribution of the number of columns per row. The number may be constant.
     pub count: WrittenDistribution,
     /// True if reads do not name the columns.
     pub slice: bool,

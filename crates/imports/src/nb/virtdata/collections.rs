@@ -74,7 +74,8 @@ pub(super) enum Seed {
     Same,
     /// The input of the collection plus the index of the element.
     Stepped,
-    /// The hash of the input of the previous element's function.
+    /// A hash that is repeated for each element. The hash for an element is that of the input of
+    /// the previous element's function.
     Hashed,
 }
 

@@ -1,4 +1,4 @@
-//! Names of people and cities for the functions that draw them. NoSQLBench draws names from census
+//! Names of people and places for the functions that draw them. NoSQLBench draws names from census
 //! tables. cassay uses a few dozen well-known names of the same form.
 
 use super::chain::Env;

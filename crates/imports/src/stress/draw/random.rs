@@ -2,8 +2,8 @@
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const MASK: u64 = (1 << 48) - 1;
-/// Number of terms of the sequence q in the exponential algorithm. The double precision of further
-/// terms is exactly 1.
+/// Number of terms of the sequence q in the exponential algorithm. In double precision, further
+/// terms equal 1.
 const EXPONENTIAL_TERMS: usize = 16;
 
 /// The generator of `java.util.Random`.
