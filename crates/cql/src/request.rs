@@ -59,8 +59,8 @@ impl<'a> StatementId<'a> {
 }
 
 impl<'a> From<&'a [u8]> for StatementId<'a> {
-    /// Returns the identifiers of a statement in a protocol version before 5, which have only the
-    /// statement id.
+    /// Returns the identifiers of a statement in protocol versions before 5. They consist only of
+    /// the statement id.
     fn from(id: &'a [u8]) -> StatementId<'a> {
         StatementId {
             id,
@@ -123,9 +123,9 @@ impl Default for QueryParams<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum BatchKind {
-    /// Through the batch log. Cassandra applies all statements now, or all of them eventually.
+    /// With the batch log. Cassandra applies all statements now, or all of them eventually.
     Logged = 0,
-    /// Without the batch log.
+    /// Without the batch log, so Cassandra may apply only a part of the statements.
     Unlogged = 1,
     /// Counter updates only.
     Counter = 2,

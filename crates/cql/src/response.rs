@@ -47,7 +47,7 @@ pub enum Response<'a> {
 /// Result of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResultBody<'a> {
-    /// No data.
+    /// The result has no data.
     Void,
     /// A result with rows.
     Rows(Rows<'a>),
@@ -63,7 +63,7 @@ pub enum ResultBody<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ResultKind {
-    /// No data.
+    /// The result has no data.
     Void = 1,
     /// A result with rows.
     Rows = 2,

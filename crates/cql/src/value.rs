@@ -91,7 +91,7 @@ pub struct UdtType {
 /// A CQL value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// No value.
+    /// Null, which means the absence of a value.
     Null,
     /// Zero bytes as the value of a type whose values otherwise have at least one byte. Cassandra
     /// still allows this relic of Thrift.

@@ -61,7 +61,7 @@ pub enum FileKind {
     Password,
     /// The description that the user's Java or Cassandra prints about itself.
     Home,
-    /// A jar whose content is read.
+    /// A jar whose content cassay reads.
     Jar,
     /// A jar, a packed distribution or a program that cassay copies or unpacks, or whose bytes it
     /// counts.

@@ -161,14 +161,14 @@ pub struct Tls {
 /// Limit after which the client issues no more operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// After this number of operations.
+    /// The client stops after this number of operations.
     Operations(u64),
-    /// After this time, counted from the start line.
+    /// The client stops at this time after the start line.
     Duration(Duration),
-    /// After this number of operations or after this time from the start line, whichever comes
-    /// first.
+    /// The client stops after this number of operations or at this time after the start line,
+    /// whichever comes first.
     Either(u64, Duration),
-    /// When the caller requests the stop with [`Flow`].
+    /// The client stops when the caller requests it with [`Flow`].
     Unlimited,
 }
 

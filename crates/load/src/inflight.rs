@@ -29,7 +29,7 @@ const _: () = assert!(SLOTS_MAX - 1 <= i16::MAX as usize && SLOTS_MAX <= NONE as
 /// State of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Not in use.
+    /// The slot is not in use.
     Free,
     /// The attempt waits for its response.
     Waiting,

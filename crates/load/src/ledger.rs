@@ -29,7 +29,7 @@ const TICK_NS: u64 = 100_000;
 /// Records that a run keeps of its writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LedgerMode {
-    /// No records.
+    /// The run keeps no records.
     #[default]
     Nothing,
     /// Records only whether each write was acknowledged. This takes two bits per operation, at most

@@ -291,7 +291,7 @@ impl Steering {
         self.0.measure_from(from_ns);
     }
 
-    /// As [`Flow::Abandon`].
+    /// Abandons the run. See [`Flow::Abandon`].
     pub fn abandon(&self) {
         let now_ns = clock::now_ns();
         self.0.abandon(now_ns, now_ns + HANG_UP_AFTER_NS);

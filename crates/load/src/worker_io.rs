@@ -93,7 +93,7 @@ pub(crate) struct Ready {
 pub(crate) enum Watch {
     /// Responses, on a connection that the poller does not watch yet.
     First,
-    /// Only responses.
+    /// Responses, but not free space for writing.
     Reads,
     /// Responses, and free space for writing.
     ReadsAndWrites,

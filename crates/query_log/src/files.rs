@@ -44,7 +44,7 @@ pub enum ReadError {
         /// The part of a log that the file lacks.
         why: String,
     },
-    /// No record of the logs can be replayed.
+    /// The logs contain no record that cassay can replay.
     #[error("cassay cannot replay any operation of the log{}", describe(.0))]
     Nothing(Nothing),
 }

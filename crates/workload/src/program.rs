@@ -36,7 +36,8 @@ pub(crate) mod lanes {
 pub enum Stage {
     /// Operation n writes row n, with n from 0 to below [`Program::rows`].
     Load,
-    /// The mix determines the kind of operation n, and the distribution determines its row.
+    /// The mix determines the kind of operation n, and the distribution of rows determines the row
+    /// of operation n.
     Main,
     /// Operation n reads a loaded row. The first [`Program::rows`] numbers read all rows once, in
     /// scattered order.

@@ -47,7 +47,7 @@ pub(crate) struct Draft {
 pub(crate) struct OneTable<'a, T> {
     /// Name of the table, without the keyspace.
     pub(crate) name: String,
-    /// Its `CREATE TABLE`.
+    /// Statement that creates the table.
     pub(crate) create: String,
     /// Names of the kinds. The flag is true for kinds that write.
     pub(crate) kinds: &'a [(&'a str, bool)],

@@ -73,7 +73,7 @@ pub enum BoundValue<'a> {
     Bytes(&'a [u8]),
     /// Null, which deletes the column.
     Null,
-    /// Not set, which leaves the column unchanged.
+    /// The value is not set, which leaves the column unchanged.
     Unset,
 }
 

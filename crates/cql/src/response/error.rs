@@ -37,7 +37,7 @@ pub enum ErrorCode {
     CasWriteUnknown,
     /// The statement is not valid CQL.
     SyntaxError,
-    /// The user lacks the permission.
+    /// The user lacks the permission for the request.
     Unauthorized,
     /// The statement is valid CQL, but the server cannot execute it, for example because of an
     /// unknown table.

@@ -20,8 +20,8 @@ const LENGTHS: (u64, u64) = (100, 200);
 const LENGTH_MAX: u64 = 16_000_000;
 const REPLICATION: &str = "{'class': 'SimpleStrategy', 'replication_factor': 3}";
 
-/// The tool's short forms of compactions. Each row contains the prefix of the short form, the
-/// class, and the names of the options for the numbers in the short form.
+/// The tool's short forms of compaction settings. Each row contains the prefix of the short form,
+/// the class, and the names of the options for the numbers in the short form.
 const COMPACTIONS: &[(&str, &str, &[&str])] = &[
     ("stcs", "SizeTiered", &[]),
     ("stcs", "SizeTiered", &["min_threshold", "max_threshold"]),

@@ -55,7 +55,7 @@ enum ValueType {
     Blob,
     /// The key of the predefined tables. It is a blob that consists of characters.
     HexBlob,
-    /// A whole number with this many bytes.
+    /// A whole number. The field is its number of bytes.
     Integer(usize),
     /// A date in days since 1970, stored with an offset of 2³¹.
     Date,

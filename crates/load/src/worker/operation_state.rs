@@ -165,8 +165,8 @@ impl OperationState {
         };
     }
 
-    /// Begins the next part of an operation after the previous statement was answered. The part is
-    /// due now and is sent at once.
+    /// Begins the next part of an operation, after the response to the previous statement. The part
+    /// is due now, and the worker sends it at once.
     pub fn begin_part(&mut self, now_ns: u64) {
         self.part_due_ns = now_ns;
         self.part_sent_ns = now_ns;

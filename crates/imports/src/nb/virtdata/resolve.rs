@@ -144,14 +144,15 @@ fn takes_any(variant: &Variant, outputs: &[Ty]) -> bool {
     outputs.iter().any(|output| output.widens_to(variant.input))
 }
 
-/// Keeps only the flavours that `keeps` accepts. Returns true if this has removed a flavour.
+/// Keeps only the flavours that `keeps` accepts. Returns true if the function has removed a
+/// flavour.
 fn retain(variants: &mut Vec<Variant>, keeps: impl Fn(&Variant) -> bool) -> bool {
     let before = variants.len();
     variants.retain(keeps);
     variants.len() < before
 }
 
-/// Keeps only the preferred flavour. Returns true if this has removed a flavour.
+/// Keeps only the preferred flavour. Returns true if the function has removed a flavour.
 fn prefer(variants: &mut Vec<Variant>) -> bool {
     variants.sort_by_key(|v| (v.input.rank(), v.output.rank()));
     let several = variants.len() > 1;

@@ -99,8 +99,8 @@ impl StressCursor {
                 let (places, partitions) = (before, before);
                 self.block = self.operations.block(number, Consumption { places, partitions });
             } else {
-                // The search starts at the nearest known sum. Operation numbers ascend, so it
-                // usually sums only one block.
+                // The search starts at the nearest known sum. Operation numbers ascend, so the
+                // search usually sums only one block.
                 let mut known = (self.sums.len() as u64 - 1).min(number);
                 while known < number {
                     let block = self.operations.block(known, self.sums[known as usize]);
