@@ -183,7 +183,8 @@ impl Wire {
         let mut frame = Vec::new();
         let begun = Handshake::begin(&mut frame, self.version, access.compression);
         let mut handshake = begun.map_err(io::Error::other)?;
-        // A server that refuses the version responds in a version that it supports.
+        // A server that refuses the version responds in a version that it supports, so the first
+        // response may have any version.
         let mut version = None;
         loop {
             let (header, body) = self.exchange_in(version, &frame)?;

@@ -239,7 +239,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         Ok(sent)
     }
 
-    /// Sends the output in segments. First sends the segments that have not been sent yet.
+    /// Sends the output in segments. First sends the segments of earlier output that are still
+    /// waiting.
     fn send_wrapped(&mut self) -> io::Result<Progress> {
         let Some(wrapping) = &mut self.wrapping else {
             return Ok(Progress::Done);

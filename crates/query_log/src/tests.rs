@@ -258,8 +258,7 @@ fn a_part_of_the_time_and_some_keyspaces_can_be_chosen() {
         let found = files::read(&[("log".to_owned(), path)], choice);
         found.map_or(0, |recording| recording.operations())
     };
-    // At first, the client connected and created tables, which took less than a minute. The
-    // selected period begins after this time.
+    // At first, the client connected and created tables, which took less than a minute.
     let mut counts = vec![];
     for from_ms in [0, 500, 1500] {
         let for_ms = (from_ms < 1500).then_some(if from_ms == 0 { 500 } else { 1000 });

@@ -70,7 +70,8 @@ fn source(options: &mut Options, seed: u64) -> Source {
     };
     let of = ("random, normal or sequence", keys);
     let keys = options.value("--partitiongenerator", Keys::Random, of);
-    // A normal distribution needs at least two partitions. With one partition, it cannot choose.
+    // A normal distribution needs at least two partitions. With one partition, the distribution
+    // cannot choose.
     let least = if keys == Keys::Normal { 2 } else { 1 };
     let reads = options.share("--readrate", 0.5);
     let deletes = options.share("--deleterate", 0.0);

@@ -191,7 +191,8 @@ impl<'a> Builder<'a> {
         if !ops.is_empty() {
             return Some(ops);
         }
-        // Some files of NoSQLBench have renamed blocks, but still use the old names in tags.
+        // Some files that NoSQLBench ships have renamed blocks, but still use the old names in
+        // tags.
         let ops = self.tagged(node, &tags.replace('-', "[-_]"))?;
         if ops.is_empty() {
             let message = format!("no operation has the tags {tags}");

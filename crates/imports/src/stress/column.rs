@@ -202,7 +202,7 @@ impl Column {
                     self.append(&mut value);
                 }
             }
-            // Each value of any other type takes one random number for its identity.
+            // Each value of any other type takes exactly one identity.
             _ => self.identity.skip(count),
         }
     }

@@ -218,7 +218,7 @@ impl Table {
         while out.len() < end {
             let bits = draws.bits().to_le_bytes();
             let count = bits.len().min(end - out.len());
-            // The value consists of 64 printable characters, starting with the space.
+            // The alphabet of values has 64 printable characters, starting with the space.
             out.extend(bits[..count].iter().map(|byte| b' ' + byte % 64));
         }
     }

@@ -20,7 +20,7 @@ const PLACES: f64 = 1000.0;
 /// Number of bytes that are compressed together to measure compression. It is the default chunk
 /// size of Cassandra's tables.
 const CHUNK_BYTES: usize = 16 << 10;
-/// Maximum number of elements of collections that are examined.
+/// Maximum number of collection elements that the analysis examines.
 const ELEMENTS_MAX: usize = 4000;
 /// Largest number for which cassay uses the expression `real`.
 const REAL_MAX: f64 = 1e15;

@@ -72,7 +72,8 @@ fn mean_length(cells: &Cells<'_>) -> f64 {
     bytes.len() as f64 / cells.len().max(1) as f64
 }
 
-/// Returns an expression such as `row(from=10000000)`, which generates numbers of `length` digits.
+/// Returns an expression such as `row(from=10000000)`, which generates numbers of about `length`
+/// digits.
 fn digits(length: f64) -> String {
     // The range begins with at least nine digits, so that a billion rows never require another
     // digit.

@@ -253,8 +253,8 @@ mod tests {
                 }
             }
         }
-        // The texts are texts with a common beginning, texts that end with additional zeros, and
-        // empty texts.
+        // These are texts with a common beginning, texts that end with additional zeros, and empty
+        // texts.
         let texts: [&[u8]; 6] = [
             b"",
             b"\0",

@@ -142,7 +142,8 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
     let reporting = params_or_none("-reporting", groups, &REPORTING, d);
     let ranges = params_or_none("-tokenrange", groups, &TOKEN_RANGE, d);
     if let Some((option, words)) = groups.take("-graph") {
-        // A title may consist of several words, because the tool joins and splits all words.
+        // The parser receives a title of several words as separate words, because the tool joins
+        // and splits all words.
         let graph = Params::read("-graph", option.place(), words, &GRAPH, true, d);
         if !graph.has("file=") {
             let hint = Some("write for example -graph file=run.html".to_owned());
