@@ -37,8 +37,8 @@ pub struct RecordPiece {
     pub bytes: Vec<u8>,
 }
 
-/// Properties of a run with several clients. The records of all clients are joined with these
-/// properties.
+/// Properties of a run with several clients. The client that joins the records of all clients uses
+/// these properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientRecords {
     /// Number of the first operation of the run.

@@ -144,8 +144,8 @@ fn courses_with_room(facts: &Facts, count: usize) -> Vec<OperationState> {
     repeat_with(course).take(count).collect()
 }
 
-/// Returns the worker's share of the operations in flight. The first workers each get one more if
-/// the number is not divisible.
+/// Returns the worker's share of the operations in flight. If the number of operations cannot be
+/// divided evenly, each of the first workers gets one more.
 fn in_flight_share(config: &Config, index: u64, workers: u64) -> u32 {
     let all = config.in_flight();
     let rest = u64::from(all) % workers;

@@ -228,8 +228,8 @@ impl<W: World> Worker<W> {
             .is_some_and(|c| c.has_room(self.frame_bytes_max))
     }
 
-    /// Ends an operation if all connections have been closed for longer than the operation's
-    /// timeout.
+    /// If all connections are closed, ends an operation that has waited for longer than its
+    /// timeout. Returns true if it has ended the operation.
     #[cold]
     fn drop_if_hopeless(&mut self, kind: u8, due_ns: u64, now_ns: u64) -> bool {
         let timeout_ns = self.facts.kinds[usize::from(kind)].timeout_ns;

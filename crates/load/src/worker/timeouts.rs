@@ -23,8 +23,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns the statement that the server has forgotten. This is the statement of the operation
-    /// with this id. Returns `None` unless the client has prepared a statement with this id.
+    /// Returns the statement of the operation that the server has forgotten. `id` is the id of that
+    /// statement. Returns `None` if the client has not prepared the statement.
     #[cold]
     pub(super) fn forgotten(&mut self, slot: &Slot, id: &[u8]) -> Option<u16> {
         let statement = slot.operation.statement;
