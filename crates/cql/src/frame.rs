@@ -6,7 +6,7 @@
 
 use crate::version::Version;
 
-/// Number of bytes of a frame header, since version 3.
+/// Size of a frame header since protocol version 3, in bytes.
 pub const HEADER_BYTES: usize = 9;
 
 /// Maximum length of a body that cassay reads or writes, in bytes. This is the protocol's own limit
@@ -123,15 +123,15 @@ pub enum FrameError {
     /// The body is longer than the limit.
     #[error("a frame with a body of {length} bytes exceeds the limit of {limit} bytes")]
     TooLong {
-        /// Length that the header announces.
+        /// Length of the body that the header announces, in bytes.
         length: u64,
-        /// Largest accepted length.
+        /// Maximum length of a body, in bytes.
         limit: u64,
     },
     /// A compressed body cannot be decompressed.
     #[error("cassay cannot decompress a body of {bytes} bytes: {what}")]
     Compression {
-        /// Length of the compressed body.
+        /// Length of the compressed body, in bytes.
         bytes: usize,
         /// Description of the error in the body.
         what: &'static str,

@@ -48,7 +48,7 @@ pub enum SegmentError {
         "a segment of {bytes} bytes has the checksum {found:#010x} instead of {expected:#010x}"
     )]
     Payload {
-        /// Length of the payload.
+        /// Length of the payload, in bytes.
         bytes: usize,
         /// Checksum that was computed from the payload.
         expected: u32,
@@ -60,9 +60,9 @@ pub enum SegmentError {
         "a compressed segment of {bytes} bytes does not decompress to the stated {expanded} bytes"
     )]
     Compression {
-        /// Length of the payload.
+        /// Length of the payload, in bytes.
         bytes: usize,
-        /// Announced length after decompression.
+        /// Length after decompression that the header announces, in bytes.
         expanded: usize,
     },
 }

@@ -19,7 +19,7 @@ pub enum ParseError {
         /// Number of bytes that the item needs. If the elements of the item have variable lengths,
         /// this number is a minimum.
         needed: u64,
-        /// Number of bytes that are left in the body.
+        /// Number of remaining bytes in the body.
         left: usize,
     },
     /// A number outside the range that the protocol, or the stated limit, allows.

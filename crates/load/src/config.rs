@@ -207,7 +207,7 @@ pub enum Window {
 /// Selection of the reads that are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyReads {
-    /// The run verifies no reads.
+    /// The run does not verify reads.
     Off,
     /// The run verifies every operation whose number is a multiple of this number. With 1, it
     /// verifies all reads.

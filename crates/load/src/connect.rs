@@ -35,8 +35,8 @@ const BACKOFF_MIN: Duration = Duration::from_millis(50);
 /// within two seconds.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
-/// Size of the largest response that is accepted before the first operation, in bytes. The metadata
-/// of a statement with many columns may be this large.
+/// Maximum size of a response before the first operation, in bytes. The metadata of a statement
+/// with many columns may be this large.
 const HANDSHAKE_BYTES_MAX: u32 = 16 << 20;
 
 /// Returns the parameters of a statement's frames, without values. The timestamp is only a

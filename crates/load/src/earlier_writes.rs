@@ -84,8 +84,8 @@ enum LoadedRows {
 /// Times of the writes and deletions of a row in the main stage, in ticks (0 is the load). Writes
 /// and deletions each have three times. The last acknowledged operation was sent at the first time
 /// and acknowledged by the second time. Both times are 0 if no operation was acknowledged. All
-/// operations had ended at the third time. This time is 0 without any operation, and [`FOREVER`] if
-/// it is unknown.
+/// operations had ended at the third time. This time is 0 if no operation was sent, and [`FOREVER`]
+/// if the time is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowWrites {
     pub write_sent: u32,
@@ -138,7 +138,7 @@ pub struct RegisterOperation {
     pub number: u64,
     /// Requested operation.
     pub asked: RegisterRequest,
-    /// Times and response.
+    /// Times and response of the operation.
     pub happened: RegisterResult,
 }
 

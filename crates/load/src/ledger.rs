@@ -29,7 +29,7 @@ const TICK_NS: u64 = 100_000;
 /// Records that a run keeps of its writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LedgerMode {
-    /// The run keeps no records.
+    /// The run does not keep records.
     #[default]
     Nothing,
     /// Records only whether each write was acknowledged. This takes two bits per operation, at most
@@ -64,7 +64,7 @@ pub enum WriteState {
     Unknown = 2,
 }
 
-/// Times at which a write was sent and acknowledged, in ticks after the start line.
+/// Times at which one write was sent and acknowledged, in ticks after the start line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Times {
     /// Lower bound of the send time.

@@ -83,7 +83,8 @@ pub(crate) struct Recorder {
     /// Start of the measured window. Operations that were due before this time count as early.
     window_from_ns: u64,
     interval_ns: u64,
-    /// Time at which the worker last received data, while the worker waits for a response.
+    /// Time at which the worker last received data, in ns. The time is only relevant while the
+    /// worker waits for a response.
     quiet_since_ns: u64,
 }
 

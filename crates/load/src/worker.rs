@@ -176,7 +176,8 @@ pub(crate) struct Sockets {
     blocked_count: usize,
     /// True if all connections so far have reported arrival times.
     are_timed: bool,
-    /// Arrival time of the responses that are being read, if it is known.
+    /// Arrival time of the responses that the worker is reading, in ns. It is only valid if the
+    /// sockets report arrival times.
     arrived_ns: u64,
 }
 

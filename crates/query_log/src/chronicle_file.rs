@@ -38,7 +38,7 @@ pub enum QueueEnd {
     /// Data follows a header of zero. Either the file was copied while Cassandra was writing it, or
     /// a part of the file was lost.
     Hole {
-        /// Offset of the header of zero in the file.
+        /// Offset of the header of zero in the file, in bytes.
         at: u64,
         /// Number of bytes from this header to the last byte that is not zero.
         behind: u64,
@@ -57,9 +57,9 @@ pub enum QueueError {
     /// A document exceeds the maximum length.
     #[error("the record at byte {at} has {bytes} bytes; the maximum is {DOCUMENT_BYTES_MAX}")]
     TooLong {
-        /// Length of the document.
+        /// Length of the document, in bytes.
         bytes: u32,
-        /// Offset of the document in the file.
+        /// Offset of the document in the file, in bytes.
         at: u64,
     },
 }

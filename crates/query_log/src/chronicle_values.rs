@@ -13,7 +13,7 @@ use std::borrow::Cow;
 pub struct MalformedDocument {
     /// The problem at this position.
     pub what: &'static str,
-    /// Offset of the problem in the document.
+    /// Offset of the problem in the document, in bytes.
     pub at: usize,
 }
 

@@ -30,7 +30,7 @@ pub enum ReadError {
         /// Error that the system returned.
         error: io::Error,
     },
-    /// The folder contains no log.
+    /// The folder does not contain a log.
     #[error(
         "{0} has no query log: neither files `*.cq4` of a full query log or a binary audit log, \
          nor a text file of an audit log"
@@ -58,7 +58,7 @@ fn describe(nothing: &Nothing) -> String {
     }
 }
 
-/// Returns a description of the number of records that were omitted for a reason.
+/// Returns a text that states the number of records omitted for the reason `why`.
 pub fn left_out(why: Why, count: u64) -> String {
     format!("{count} left out: {}", why.words())
 }

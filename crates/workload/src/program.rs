@@ -151,8 +151,8 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// Creates a prepared statement with defaults. The statement is not idempotent, returns no rows
-    /// and is not paged.
+    /// Creates a prepared statement with defaults. By default, a statement is not idempotent, does
+    /// not return rows and is not paged.
     pub fn new(
         cql: impl Into<String>,
         kind: u8,

@@ -91,7 +91,7 @@ pub trait OperationEncoder: Debug + Send {
     }
 
     /// Returns the access of the current operation to a register, which the load stage has set to
-    /// 0. Returns `None` if the operation has no register.
+    /// zero. Returns `None` if the operation has no register.
     fn register_request(&self) -> Option<RegisterRequest> {
         None
     }

@@ -77,7 +77,7 @@ pub enum BoundValue<'a> {
     Unset,
 }
 
-/// Query parameters as they were received.
+/// Query parameters, as the client sent them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters<'a> {
     /// Code of the consistency level. The parser does not check that the code exists.

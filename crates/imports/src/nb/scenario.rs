@@ -17,7 +17,7 @@ pub(crate) struct Line {
 pub(crate) enum Lock {
     /// Written as `=`. The command line may change the value.
     Open,
-    /// Written as `==`. The value on the command line is ignored.
+    /// Written as `==`. cassay ignores a value on the command line.
     Silent,
     /// Written as `===`. A value on the command line is a mistake.
     Loud,

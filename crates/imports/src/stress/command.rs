@@ -47,7 +47,7 @@ pub struct Run {
     pub limit: Limit,
     /// True if warm-up operations run before the measured operations.
     pub warmup: bool,
-    /// Time at which the tables are truncated.
+    /// Point of the run at which the tables are truncated.
     pub truncate: Truncate,
     /// Consistency level of the operations. A profile may state another level.
     pub consistency: Consistency,
@@ -142,7 +142,7 @@ pub enum Limit {
     },
 }
 
-/// Time at which the tables are truncated.
+/// Point of the run at which the tables are truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncate {
     /// Tables are never truncated.

@@ -13,7 +13,7 @@ use super::partition::Columns;
 use workload::ClientRanges;
 use workload::random::{Draws, lane};
 
-/// Number of operations in a block. Their kinds are drawn together.
+/// Number of operations in a block. The kinds of all operations in a block are drawn together.
 const BLOCK: usize = 256;
 /// Maximum number of operations in a batch of the protocol.
 const BATCH_MAX: usize = 65_535;
@@ -210,7 +210,7 @@ impl Operations {
         u64::from(planned.own).min(left).max(1) as u32
     }
 
-    /// Returns the number of times that each seed is visited when it is written.
+    /// Returns the number of visits that writes make to each seed.
     fn visits(&self) -> u64 {
         let visits = self.ops.iter().map(|op| match &op.what {
             OperationKind::Insert { visits, .. } => (*visits).max(1) as u64,

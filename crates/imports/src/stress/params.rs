@@ -158,7 +158,7 @@ impl Params<'_> {
         self.find(form).map_or(self.place.clone(), |given| given.place.clone())
     }
 
-    /// Returns the value of a parameter as written.
+    /// Returns the value of a parameter, as written on the command line.
     pub(crate) fn text(&self, form: &str) -> Option<&str> {
         self.find(form).map(|given| given.value.as_str())
     }

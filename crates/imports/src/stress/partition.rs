@@ -90,15 +90,15 @@ impl Columns {
 /// Selection of the rows to visit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Visit {
-    /// The rows of a write. In each of `visits` visits, each row is selected with this probability.
+    /// The rows of a write. Each of `visits` visits selects each row with the probability `chance`.
     Write {
         chance: f64,
         visit: i64,
         visits: i64,
     },
-    /// Approximately this number of rows is selected.
+    /// The visit selects approximately this number of rows.
     Some { rows: i64 },
-    /// All rows that the partition can have are selected.
+    /// The visit selects all rows that the partition can have.
     All,
 }
 

@@ -32,8 +32,8 @@ const RECORDS_MAX: u64 = 1 << 62;
 const FIELDS_MAX: u64 = 1000;
 
 const RETRIES: &str = "core_workload_insertion_retry_limit";
-/// Maximum number of retries, which is the maximum that the engine can count. After this number of
-/// failures, further retries would not help.
+/// Maximum number of retries, which is the maximum that the engine can count. After such a number
+/// of failures, further retries would not help.
 const RETRIES_MAX: u64 = u8::MAX as u64;
 
 /// Names of the properties that have an effect in cassay.

@@ -18,7 +18,7 @@ pub struct Wire {
     /// Bytes from the worker that do not form a complete request yet.
     pub asked: Vec<u8>,
     pub answers: VecDeque<Arrival>,
-    /// Time until which the server does not answer.
+    /// Time until which the server does not answer, in ns of the simulated clock.
     pub stalled_until_ns: u64,
     /// Arrival time of the last response in the most recent read.
     pub arrived_ns: Option<u64>,

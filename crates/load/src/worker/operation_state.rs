@@ -6,7 +6,7 @@
 use crate::inflight::NONE;
 
 /// Maximum number of successive pages without a row. Cassandra ends a page early if a filter or
-/// tombstones take too much time, but such pages never follow each other this many times.
+/// tombstones take too much time, but this never happens for this number of successive pages.
 const EMPTY_PAGES_MAX: u32 = 1_000;
 /// Expected maximum size of a paging state, in bytes. In Cassandra, it contains the partition key,
 /// the clustering of the last row and a few counters.

@@ -1,4 +1,4 @@
-//! Values that are chosen from a list.
+//! Values that a generator chooses from a list.
 
 use super::expr::{Expr, Form, Wrong, split};
 use super::literal;

@@ -1,4 +1,4 @@
-//! Finds the column of each bind marker of a statement from its text.
+//! Finds the column of each bind marker of a statement from the text of the statement.
 
 use super::{CqlMistake, Table, Token, TokenKind, tokens};
 

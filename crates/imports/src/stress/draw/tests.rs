@@ -1,5 +1,5 @@
-//! Tests that draws equal those of the tool, and that texts which are not distributions are
-//! refused.
+//! Tests that draws equal those of the tool, and that the parser refuses texts that are not
+//! distributions.
 
 use super::*;
 
