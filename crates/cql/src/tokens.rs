@@ -44,8 +44,8 @@ pub struct CqlMistake {
 }
 
 impl CqlMistake {
-    /// Returns the message with the line and column of the mistake in the text, both counted from
-    /// 1. A line feed ends a line.
+    /// Returns the message with the line and column of the mistake in the text. Lines and columns
+    /// start at one, and a line feed ends a line.
     pub fn describe(&self, text: &str) -> String {
         let before = &text[..self.at];
         let line_at = before.rfind('\n').map_or(0, |end| end + 1);
@@ -130,8 +130,8 @@ pub fn definitions(schema: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
 /// Returns the tokens of a text without its comments.
 ///
 /// # Errors
-/// A comment, name or text is not closed. A character outside of these is not part of CQL. A
-/// comment contains a character that ends a line only for some programs.
+/// A comment, name or text is not closed. A character outside of comments, names and texts is not
+/// part of CQL. A comment contains a character that ends a line only for some programs.
 pub fn tokens(cql: &str) -> Result<Vec<Token>, CqlMistake> {
     let tokens = Pieces::split(cql).filter_map(|piece| piece.map(|one| one.token(cql)).transpose());
     tokens.collect()
