@@ -48,7 +48,7 @@ impl Compression {
         all.into_iter().find(|compression| compression.name() == name)
     }
 
-    /// Compresses a frame in this format, like [`compress_frame`].
+    /// Compresses a frame with this algorithm, like [`compress_frame`].
     pub fn compress(self, out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
         match self {
             Compression::Lz4 => compress_frame(out, start, scratch),
@@ -56,7 +56,7 @@ impl Compression {
         }
     }
 
-    /// Decompresses a body in this format, like [`decompress_body`].
+    /// Decompresses a body with this algorithm, like [`decompress_body`].
     ///
     /// # Errors
     /// The errors of [`decompress_body`].

@@ -34,7 +34,7 @@ pub mod opcode {
     pub const READY: u8 = 0x02;
     /// Response: the server requires credentials before the connection is open.
     pub const AUTHENTICATE: u8 = 0x03;
-    /// Request for the options that STARTUP may contain. It is also a heartbeat.
+    /// Request for the options that STARTUP may contain. The request also serves as a heartbeat.
     pub const OPTIONS: u8 = 0x05;
     /// Response to OPTIONS.
     pub const SUPPORTED: u8 = 0x06;

@@ -28,7 +28,7 @@ pub struct Handshake {
 /// Reasons why a connection cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// The node requires credentials, but none are configured.
+    /// The node requires credentials, but the user has not configured any.
     #[error("the node requires a user and password ({class}), but cassay has none")]
     NoCredentials {
         /// Class name of the node's authenticator.

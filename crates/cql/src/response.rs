@@ -25,7 +25,7 @@ use crate::wire::{ParseError, Reader, Result};
 pub enum Response<'a> {
     /// The request failed.
     Error(ErrorBody<'a>),
-    /// The connection is open, or the registration for events was accepted.
+    /// The connection is open, or the server has accepted the registration for events.
     Ready,
     /// The connection needs credentials.
     Authenticate {

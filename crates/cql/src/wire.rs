@@ -14,7 +14,7 @@ pub enum ParseError {
     Short {
         /// Name of the item that the parser was reading.
         what: &'static str,
-        /// Offset from the start of the bytes that were parsed.
+        /// Position of the error, as an offset from the start of the parsed bytes.
         offset: usize,
         /// Number of bytes that the item needs. If the elements of the item have variable lengths,
         /// this number is a minimum.
@@ -27,7 +27,7 @@ pub enum ParseError {
     Value {
         /// Name of the item that the parser was reading.
         what: &'static str,
-        /// Offset from the start of the bytes that were parsed.
+        /// Position of the error, as an offset from the start of the parsed bytes.
         offset: usize,
         /// The number.
         value: i64,
@@ -39,7 +39,7 @@ pub enum ParseError {
     Text {
         /// Name of the item that the parser was reading.
         what: &'static str,
-        /// Offset from the start of the bytes that were parsed.
+        /// Position of the error, as an offset from the start of the parsed bytes.
         offset: usize,
     },
     /// A word that the protocol does not permit here.
@@ -257,7 +257,7 @@ pub(crate) fn append_string(out: &mut Vec<u8>, text: &str) {
     append_short_bytes(out, text.as_bytes());
 }
 
-/// Appends [short bytes]. There must be at most 65,535 bytes.
+/// Appends [short bytes], which must be at most 65,535 bytes.
 pub(crate) fn append_short_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     let length = u16::try_from(bytes.len()).expect("a short string is at most 65,535 bytes");
     out.extend_from_slice(&length.to_be_bytes());

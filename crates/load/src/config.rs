@@ -99,9 +99,9 @@ impl Config {
 /// share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OtherWorkers {
-    /// Number of workers with lower numbers than this client's.
+    /// Number of workers with lower numbers than the workers of this client.
     pub before: usize,
-    /// Number of workers with higher numbers than this client's.
+    /// Number of workers with higher numbers than the workers of this client.
     pub after: usize,
 }
 
@@ -312,7 +312,7 @@ pub enum LoadError {
     /// A setting is invalid.
     #[error("{0}")]
     Config(String),
-    /// A connection could not be opened before the start line.
+    /// The client could not open a connection before the start line.
     #[error("node {node} ({address}): {reason}")]
     Connect {
         /// Name of the node to which the client tried to connect.

@@ -10,12 +10,13 @@ pub(crate) struct Control {
     start_ns: AtomicU64,
     window_from_ns: AtomicU64,
     stop_ns: AtomicU64,
-    /// Time until which the client sends operations that were due before the stop.
+    /// Time until which the client sends operations that were due before the stop, in ns of the
+    /// monotonic clock.
     sends_until_ns: AtomicU64,
     /// Time after the stop during which the client still sends operations that were due before the
     /// stop, in ns.
     sends_for_ns: u64,
-    /// Time at which the client stops waiting for responses.
+    /// Time at which the client stops waiting for responses, in ns of the monotonic clock.
     hangs_up_ns: AtomicU64,
 }
 

@@ -298,7 +298,7 @@ impl EarlierWrites {
         all.filter(|recorded| self.is_loaded(recorded.key) == Some(true))
     }
 
-    /// Converts a time to ticks, which start at 1.
+    /// Converts a time to ticks. The ticks are counted from 1.
     fn ticks(&self, ns: u64) -> u32 {
         let since_ns = ns.saturating_sub(self.epoch_ns.unwrap_or(ns));
         u32::try_from(since_ns / TICK_NS + 1).unwrap_or(FOREVER - 1)

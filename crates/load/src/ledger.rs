@@ -98,7 +98,8 @@ pub(crate) struct LedgerPart {
     chunks: Vec<Box<[u8]>>,
     timed_max: u64,
     start_ns: u64,
-    /// Send and acknowledgement times of each write, in ticks. Both are packed into one word.
+    /// Send and acknowledgement times of each write, in ticks. The two times of a write are packed
+    /// into one word.
     times: Vec<Box<[u64]>>,
 }
 

@@ -116,7 +116,7 @@ impl PreparedStatement {
     }
 }
 
-/// Start of the metadata of rows, before the columns.
+/// First part of the metadata of rows. The descriptions of the columns follow it.
 pub(super) struct Preamble<'a> {
     pub flags: i32,
     pub columns_count: usize,

@@ -18,7 +18,7 @@ const REGISTER: &[u8] = b"\x04\x00\x00\x03\x0B\x00\x00\x00\x31\x00\x03\
 const PREPARE: &[u8] = b"\x04\x00\x00\x04\x09\x00\x00\x00\x0C\x00\x00\x00\x08SELECT 1";
 
 /// QUERY with consistency QUORUM and flags for values, skip metadata, page size, paging state,
-/// serial consistency and timestamp. The values are one of 2 bytes, null, and an empty value.
+/// serial consistency and timestamp. The values are a value of 2 bytes, null, and an empty value.
 const QUERY_WITH_EVERYTHING: &[u8] = b"\x04\x00\x01\x02\x07\x00\x00\x00\x35\
     \x00\x00\x00\x08SELECT 1\x00\x04\x3F\
     \x00\x03\x00\x00\x00\x02ab\xFF\xFF\xFF\xFF\x00\x00\x00\x00\

@@ -30,7 +30,7 @@ pub(crate) enum Run {
     Line,
 }
 
-/// Options of NoSQLBench that take no value.
+/// Options of NoSQLBench without a value.
 const FLAGS: [&str; 11] = [
     "show-stacktraces",
     "experimental",
@@ -45,7 +45,7 @@ const FLAGS: [&str; 11] = [
     "docker-metrics",
 ];
 
-/// Options of NoSQLBench that take a value.
+/// Options of NoSQLBench with a value.
 const OPTIONS: [&str; 45] = [
     "statedir",
     "include",

@@ -119,7 +119,7 @@ impl Verb {
 pub struct Weight {
     /// Name of the operation, as written on the command line.
     pub name: String,
-    /// Share of the operation, which is above 0.
+    /// Share of the operation. The share is above 0.
     pub weight: f64,
     pub(crate) place: Place,
 }

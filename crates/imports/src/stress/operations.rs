@@ -316,7 +316,7 @@ impl Operations {
         }
     }
 
-    /// Returns the number of seeds that read `n` looks back.
+    /// Returns the number of seeds by which read `n` looks back.
     fn back(&self, n: u64) -> Option<u64> {
         let Seeds::Sequence {
             lookback: Some(lookback),

@@ -67,7 +67,7 @@ impl Buckets {
         (bytes / u128::from(self.area())) as u64
     }
 
-    /// Returns the length that a bucket represents.
+    /// Returns the length that a bucket represents, in bytes.
     fn length_of(&self, bucket: usize) -> u64 {
         self.block * (bucket as u64 + 1).min(self.sums.len() as u64 - 1)
     }

@@ -140,7 +140,7 @@ struct YcsbCursor {
 }
 
 impl Table {
-    /// Returns the maximum length of a value.
+    /// Returns the maximum length of a value, in bytes.
     fn field_bytes_max(&self) -> usize {
         self.field_lengths.most as usize
     }

@@ -35,7 +35,7 @@ impl Properties {
         }
     }
 
-    /// Merges the properties of a file.
+    /// Adds the properties of a file. They replace earlier values of the same properties.
     pub(super) fn file(&mut self, name: &str, text: &str) {
         let source = self.out.sources.len();
         self.out.sources.push(SourceText {
@@ -48,7 +48,7 @@ impl Properties {
         }
     }
 
-    /// Merges one property of the command line.
+    /// Adds a property of the command line, or replaces the earlier value of the property.
     pub(super) fn set(&mut self, key: &str, value: &str, span: Range<usize>) {
         let place = Place { source: 0, span };
         let value = value.to_owned();

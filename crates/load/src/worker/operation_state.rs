@@ -8,8 +8,8 @@ use crate::inflight::NONE;
 /// Maximum number of successive pages without a row. Cassandra ends a page early if a filter or
 /// tombstones take too much time, but this never happens for this number of successive pages.
 const EMPTY_PAGES_MAX: u32 = 1_000;
-/// Expected maximum size of a paging state, in bytes. In Cassandra, it contains the partition key,
-/// the clustering of the last row and a few counters.
+/// Expected maximum size of a paging state, in bytes. A paging state of Cassandra contains the
+/// partition key, the clustering of the last row and a few counters.
 const PAGING_STATE_BYTES_USUAL: usize = 256;
 /// Maximum number of pages of one operation. Even at one row per page, a partition cannot have this
 /// number of rows.
@@ -18,7 +18,7 @@ const PAGES_MAX: u32 = 10_000_000;
 /// State of the operation in a slot.
 #[derive(Debug)]
 pub(crate) struct OperationState {
-    /// Send time of the operation's first request.
+    /// Send time of the operation's first request, in ns.
     pub first_sent_ns: u64,
     /// Due time of the current part, in ns. The first part is due at the same time as the
     /// operation.

@@ -164,7 +164,7 @@ fn instant_ms(text: &str) -> Option<i64> {
         return None;
     }
     let days = days_since_1970(year.into(), month.into(), day.into())?;
-    // The ways in which cqlsh and other tools write UTC.
+    // Notations of UTC in the output of cqlsh and other tools.
     let zones = ["Z", "+0000", "+00:00"];
     let time = zones.into_iter().find_map(|zone| time.strip_suffix(zone)).unwrap_or(time);
     let ms = if time.is_empty() {

@@ -295,7 +295,8 @@ fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
     let calls = tokens
         .windows(2)
         .any(|pair| (is_word(&pair[0], "now") || is_word(&pair[0], "uuid")) && is(&pair[1], "("));
-    // For example, `l = l + ?` appends twice if it is executed twice.
+    // An addition is not idempotent. For example, `l = l + ?` appends twice if it is executed
+    // twice.
     let adds = verb == Verb::Update && tokens.iter().any(|token| is(token, "+") || is(token, "-"));
     !(has(tokens, "if") || calls || adds || is_counter && verb == Verb::Update)
 }

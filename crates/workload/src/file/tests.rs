@@ -226,7 +226,7 @@ fn the_study_replaces_keyspace_mix_values_and_rows() {
     assert!(mistakes.contains("the study's params.w:1:1"), "{mistakes}");
 }
 
-/// Changes the small file, and returns its mistakes with their places.
+/// Changes the small file, and returns its mistakes with their positions.
 fn mistakes(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "{from}");
     let made = compile_file("w.yaml", &SMALL.replacen(from, to, 1), &spec(), &no_files);
