@@ -3,8 +3,8 @@
 //! level, and the position within a quantum of QEXTREME. In cassay, these values follow from the
 //! seed. A check must not report rows of cassandra-stress as wrong because of these values.
 //!
-//! The authors examined all distributions of 3.11.4. FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME and
-//! SEQ, with or without ~, draw only from seeded generators.
+//! All distributions of 3.11.4 were examined for this list. FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME
+//! and SEQ, with or without ~, draw only from seeded generators.
 
 use super::{Column, ValueType};
 
