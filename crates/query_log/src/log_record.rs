@@ -66,8 +66,8 @@ pub enum Why {
 }
 
 impl Why {
-    /// Returns the reason in words. The words end a sentence that begins with "… were omitted: they
-    /// …".
+    /// Returns the reason in words, such as "they define objects (CREATE, ALTER, DROP)". A message
+    /// can contain the words after the number of omitted records.
     pub fn words(self) -> &'static str {
         match self {
             Why::Definition => "they define objects (CREATE, ALTER, DROP)",

@@ -1,4 +1,4 @@
-//! Tests that exclude mistakes which other load generators have made.
+//! Tests for mistakes that other load generators have made.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
