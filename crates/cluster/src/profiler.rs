@@ -46,7 +46,7 @@ impl Cluster {
     /// A node has not loaded the profiler, does not answer, or does not support the event.
     pub fn start_profilers(&self, options: &str) -> Result<Vec<u64>> {
         let start = |profiler: Profiler<'_>| {
-            profiler.command(&format!("start,{options}"))?;
+            profiler.command(&format!("start,threads,{options}"))?;
             Ok(clock::now_ns())
         };
         self.profilers()?.into_iter().map(start).collect()
@@ -66,7 +66,7 @@ impl Cluster {
             let file = profiler.place.folder.join(FILE);
             let stopped_ns = clock::now_ns();
             profiler.command(&format!(
-                "stop,threads,collapsed{total},norm,file={}",
+                "stop,collapsed{total},norm,file={}",
                 file.display()
             ))?;
             stopped.push((profiler, stopped_ns.saturating_sub(*start_ns)));

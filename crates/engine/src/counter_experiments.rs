@@ -12,15 +12,14 @@ use anyhow::Result;
 use measure::number::{duration, round};
 use std::path::{Path, PathBuf};
 use store::record::{
-    ComparisonRecord, ExperimentOutcome, ExperimentRecord, FindingsRecord, LimitRecord,
+    ChangedSettingRecord, ComparisonRecord, EXPERIMENTS_FOLDER, ExperimentOutcome,
+    ExperimentRecord, FindingsRecord, LimitRecord,
 };
-use study::counter_experiment::{self, SettingChange};
+use study::counter_experiment::{self, ChangedSetting, SettingChange};
 use study::plan::Plan;
 use study::resolve::resolve;
 use study::settings::{Overrides, Study, Variant};
 
-/// Folder of the experiments in the folder of their run.
-const FOLDER: &str = "why";
 /// Maximum number of experiments. More are not needed, because the first candidates explain almost
 /// every limit.
 const EXPERIMENTS_MAX: usize = 3;
@@ -147,7 +146,7 @@ impl CounterExperiments<'_> {
             study.question,
             duration(plan.estimate.seconds)
         ));
-        let results = self.path.join(FOLDER).join(kind.name());
+        let results = self.path.join(EXPERIMENTS_FOLDER).join(kind.name());
         let end = (self.conduct)(&study, &plan, results)?;
         let Some(found) = end.findings else {
             return Ok(None);
@@ -226,11 +225,17 @@ pub(crate) fn busiest_point(variant: &VariantName, findings: &FindingsRecord) ->
     }
 }
 
+fn changed(one: &ChangedSetting) -> ChangedSettingRecord {
+    ChangedSettingRecord {
+        setting: one.setting.clone(),
+        from: one.from.clone(),
+        to: one.to.clone(),
+    }
+}
+
 fn record_of(change: &SettingChange, point: Point) -> ExperimentRecord {
     ExperimentRecord {
-        setting: change.setting.clone(),
-        from: change.from.clone(),
-        to: change.to.clone(),
+        changes: change.settings.iter().map(changed).collect(),
         enlarges: change.enlarges,
         point: Some(point),
         ..ExperimentRecord::default()

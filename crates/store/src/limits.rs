@@ -199,16 +199,9 @@ pub struct ExperimentRecord {
     /// result.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Dotted path of the changed setting. Empty if cassay knows no setting that changes the
-    /// resource.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub setting: String,
-    /// Value of the setting in the run, written as in a study.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub from: String,
-    /// Value of the setting in the experiment, written as in a study.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub to: String,
+    /// Changed settings. Empty if cassay knows no setting that changes the resource.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangedSettingRecord>,
     /// True if the change enlarges the resource. The result must then improve if the resource
     /// limits the load. If the change does not enlarge the resource, the result must become worse.
     pub enlarges: bool,
@@ -231,13 +224,28 @@ pub struct ExperimentRecord {
     pub run: String,
 }
 
+/// A setting that an experiment changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChangedSettingRecord {
+    /// Dotted path of the setting.
+    pub setting: String,
+    /// Value of the setting in the run, written as in a study.
+    pub from: String,
+    /// Value of the setting in the experiment, written as in a study.
+    pub to: String,
+}
+
+/// Folder of the experiments of a run, in the folder of the run.
+pub const EXPERIMENTS_FOLDER: &str = "why";
+
 impl ExperimentRecord {
     /// Returns the folder of the experiment's run, relative to the folder of this run. `None` if
     /// the experiment has no run, or if the record, which may come from an untrusted source,
     /// contains any other path.
     pub fn run_folder(&self) -> Option<&str> {
         let mut parts = Path::new(&self.run).components();
-        let is_inside = parts.next() == Some(Component::Normal("why".as_ref()))
+        let is_inside = parts.next() == Some(Component::Normal(EXPERIMENTS_FOLDER.as_ref()))
             && parts.all(|part| matches!(part, Component::Normal(_)));
         is_inside.then_some(self.run.as_str())
     }

@@ -31,8 +31,9 @@ pub use crate::fleet::{
     ClientEndRecord, ClientMachineRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord,
 };
 pub use crate::limits::{
-    ExperimentOutcome, ExperimentRecord, LimitCandidateRecord, LimitEvent, LimitReadingRecord,
-    LimitRecord, LimitSpan, NodeCpuRecord, TrialLimitsRecord, limit_name, limit_value,
+    ChangedSettingRecord, EXPERIMENTS_FOLDER, ExperimentOutcome, ExperimentRecord,
+    LimitCandidateRecord, LimitEvent, LimitReadingRecord, LimitRecord, LimitSpan, NodeCpuRecord,
+    TrialLimitsRecord, limit_name, limit_value,
 };
 pub use crate::looks::{LookRecord, LooksHow, LooksRecord, RobustRecord};
 pub use crate::missing_records::{GapKind, GapRecord};

@@ -20,16 +20,22 @@ pub const AS_IT_WAS: &str = "as-it-was";
 /// Name of the variant with the changed setting.
 pub const CHANGED: &str = "changed";
 
-/// A change of one setting.
+/// A changed setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedSetting {
+    /// Dotted path of the setting.
+    pub setting: String,
+    /// Value in the run, as in a study.
+    pub from: String,
+    /// Value in the experiment, as in a study.
+    pub to: String,
+}
+
+/// A change of the settings of one resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SettingChange {
-    /// Dotted path of the setting. If several settings change, their paths are separated by ` and
-    /// `.
-    pub setting: String,
-    /// Value of the setting in the run, written as in a study.
-    pub from: String,
-    /// Value of the setting in the experiment, written as in a study.
-    pub to: String,
+    /// Changed settings, at least one.
+    pub settings: Vec<ChangedSetting>,
     /// True if the change enlarges the resource. In this case, results must improve if the resource
     /// is the limit.
     pub enlarges: bool,
@@ -135,6 +141,7 @@ fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
             let path = "target.local.yaml.commitlog_sync_period";
             let period = SettingChange::one(path, "none".to_owned(), json!("10000ms"), true);
             let mut overlay = sync.overlay.clone();
+            // Cassandra requires a period for this kind of sync, so the period is not a change.
             merge(&mut overlay, &period.overlay);
             Ok(SettingChange { overlay, ..sync })
         }
@@ -164,10 +171,11 @@ fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<Settin
         }
     };
     let word = |tree: &Tree| tree.to_json().as_str().map_or_else(|| tree.to_word(), str::to_owned);
-    Ok(SettingChange {
-        to: word(&to),
-        ..SettingChange::one(path, word(now), to.to_json(), enlarges)
-    })
+    let mut change = SettingChange::one(path, word(now), to.to_json(), enlarges);
+    for setting in &mut change.settings {
+        setting.to = word(&to);
+    }
+    Ok(change)
 }
 
 /// Returns the value of a key of cassandra.yaml, such as `64MiB/s` or `32`, with its number
@@ -208,10 +216,13 @@ impl SettingChange {
         for key in path.rsplit('.') {
             overlay = Value::Object(Map::from_iter([(key.to_owned(), overlay)]));
         }
+        let setting = path.to_owned();
         SettingChange {
-            setting: path.to_owned(),
-            from,
-            to: text,
+            settings: vec![ChangedSetting {
+                setting,
+                from,
+                to: text,
+            }],
             enlarges,
             overlay,
         }
@@ -221,12 +232,8 @@ impl SettingChange {
     fn joined(all: Vec<SettingChange>) -> Option<SettingChange> {
         all.into_iter().reduce(|mut sum, one| {
             merge(&mut sum.overlay, &one.overlay);
-            SettingChange {
-                setting: format!("{} and {}", sum.setting, one.setting),
-                from: format!("{} and {}", sum.from, one.from),
-                to: format!("{} and {}", sum.to, one.to),
-                ..sum
-            }
+            sum.settings.extend(one.settings);
+            sum
         })
     }
 }
@@ -283,10 +290,9 @@ pub fn text(
         Point::Threads(count) => json!({ "threads": count }),
         Point::Rate(rate) => json!({ "rate": rate }),
     };
-    let question = format!(
-        "Does {} limit the load? It is {} instead of {}.",
-        change.setting, change.to, change.from
-    );
+    let said = |one: &ChangedSetting| format!("{} {} instead of {}", one.setting, one.to, one.from);
+    let said: Vec<String> = change.settings.iter().map(said).collect();
+    let question = format!("Does the load change with {}?", said.join(" and "));
     let head = json!({
         "study": format!("{}-why", study.name),
         "question": question,

@@ -34,7 +34,15 @@ fn study(text: &str) -> Study {
 
 fn changed(kind: LimitKind, tree: &Tree) -> Result<(String, String, String), String> {
     let change = change(kind, tree, Some(2.0))?;
-    Ok((change.setting, change.from, change.to))
+    let joined = |of: fn(&ChangedSetting) -> &String| {
+        let words: Vec<&str> = change.settings.iter().map(|one| of(one).as_str()).collect();
+        words.join(" and ")
+    };
+    Ok((
+        joined(|one| &one.setting),
+        joined(|one| &one.from),
+        joined(|one| &one.to),
+    ))
 }
 
 #[test]
@@ -91,7 +99,10 @@ fn an_unlimited_resource_is_reduced_or_refused() {
     let free = LIMITED.replace("      cpu_quota: 0.5\n", "");
     let tree = study(&free).variants[0].tree.clone();
     let change = change(LimitKind::Cpu, &tree, Some(2.0)).unwrap();
-    assert_eq!((change.to.as_str(), change.enlarges), ("1.5", false));
+    assert_eq!(
+        (change.settings[0].to.as_str(), change.enlarges),
+        ("1.5", false)
+    );
     let said = changed(LimitKind::CpuQuota, &tree).unwrap_err();
     assert_eq!(said, "the study does not set `target.local.host.cpu_quota`");
     assert!(changed(LimitKind::Tombstones, &tree).is_err());

@@ -10,7 +10,7 @@ use cluster::Cluster;
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use target_spec::{Allow, AttachSpec, Capability, JolokiaAccess, SecretSource, Target};
+use target_spec::{Allow, AttachSpec, Capability, JolokiaAccess, LocalSpec, SecretSource, Target};
 
 /// Number of rows that are written and read one by one while the probes run.
 const ROWS: u64 = 2000;
@@ -151,11 +151,42 @@ fn assert_the_jvm_is_seen(series: &BTreeMap<String, Series>, heap_bytes: f64) {
     );
 }
 
+/// Asserts that two profiles in a row each contain the read stage with Cassandra's methods.
+#[track_caller]
+fn assert_a_profile_shows_the_reads(cluster: &Cluster) {
+    let mut session = cluster.session().unwrap();
+    for round in 0..2 {
+        let started_ns = cluster.start_profilers("event=ctimer,interval=1000000").unwrap();
+        for key in 0..ROWS {
+            let read = format!("SELECT value FROM watched.rows WHERE key = {key}");
+            session.query(&read).unwrap();
+        }
+        let profiles = cluster.stop_profilers(&started_ns, false).unwrap();
+        let [profile] = &profiles[..] else {
+            panic!("{profiles:?}");
+        };
+        assert_eq!(profile.node, "node1");
+        assert!(profile.seconds > 0.0);
+        let is_read = |line: &&str| {
+            line.starts_with("[ReadStage-") && line.contains(";org/apache/cassandra/db/ReadCommand")
+        };
+        let reads = profile.stacks.lines().filter(is_read).count();
+        assert!(reads > 0, "round {round}: {}", profile.stacks);
+    }
+    let unknown = cluster.start_profilers("event=no-such-event").unwrap_err();
+    let unknown = format!("{unknown:#}");
+    assert!(unknown.contains("profiler of node1"), "{unknown}");
+}
+
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn probes_of_a_managed_node_count_operations_and_see_pauses() {
     let lab = Lab::new();
-    let cluster = start(&Target::Local(small(1)), &lab);
+    let spec = LocalSpec {
+        profiler: true,
+        ..small(1)
+    };
+    let cluster = start(&Target::Local(spec), &lab);
     let mut session = cluster.session().unwrap();
     session
         .execute_schema(
@@ -183,6 +214,7 @@ fn probes_of_a_managed_node_count_operations_and_see_pauses() {
         mean.collect::<Vec<_>>()
     );
     assert!(series["safepoint.stopped"].iter().all(|(_, ms)| *ms >= 0.0));
+    assert_a_profile_shows_the_reads(&cluster);
 
     // Attaches to the same node and reads it as an attached node.
     let clusters = std::fs::read_dir(lab.clusters()).unwrap();
