@@ -1,6 +1,6 @@
 //! Files of the kernel that are read repeatedly, and helpers for all their readers.
 //!
-//! A file remains open and is read by `pread` from its start, because opening it costs several
+//! A file remains open and is read by `pread` from its start, because opening a file costs several
 //! times as much as reading it. An open file of a process continues to refer to that process or its
 //! network namespace.
 
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// Size of the longest file that is accepted, in bytes. `/proc/interrupts` of the biggest machines
-/// is smaller. A larger file has an unknown format.
+/// is smaller, so a longer file must have an unknown format.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
 /// A file of the kernel that is kept open.

@@ -1,5 +1,5 @@
-//! Messages about links. They report the state of a link, and change properties other than up and
-//! down.
+//! Messages about links. The module parses the state of a link, and builds messages that change a
+//! link.
 
 use super::{ACK, AF_INET, Answer, IFF_UP, Message, RTM_NEWLINK, find, u32_at, u64_of};
 
