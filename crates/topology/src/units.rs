@@ -21,7 +21,7 @@ pub enum Units {
 }
 
 impl Units {
-    /// All kinds of parts, the smallest first.
+    /// All kinds of parts, ordered by size, with the smallest first.
     pub const ALL: [Units; 4] = [Units::Cores, Units::L3, Units::Numa, Units::Sockets];
 
     /// Returns the name of this kind in a study.
@@ -56,8 +56,8 @@ impl Units {
 pub struct Part {
     /// OS numbers of the part's usable CPUs. There is at least one.
     pub cpus: CpuSet,
-    /// Index of the part's package. For a part in several packages, it is the package of its first
-    /// core.
+    /// Index of the part's package. For a part in several packages, this is the package of its
+    /// first core.
     pub package: usize,
 }
 
