@@ -115,8 +115,8 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
     assert_eq!(searches[5].found(), Some(Known::AtLeast(8000.0)));
 }
 
-/// A search is a path. So the test compares the results of two variants, block by block, and not
-/// the trials that happened to be at one point in both.
+/// Variants are compared by the results of their searches, block by block. Trials of two searches
+/// at the same point are not compared, because they are at the same point only by chance.
 #[test]
 fn variants_are_compared_by_what_was_found() {
     let (study, trials) = all();
@@ -133,8 +133,8 @@ fn variants_are_compared_by_what_was_found() {
     assert!(findings.points.iter().all(|point| point.blocks <= 3));
 }
 
-/// At a load beyond the limit, requests time out and are rejected. The search is meant to try such
-/// a load.
+/// At a load beyond the limit, requests time out and are rejected. This does not make the run
+/// invalid, because a search must try such a load.
 #[test]
 fn a_trial_that_was_too_much_makes_no_run_invalid() {
     let verdict = |invalid: fn(&TrialFinding) -> bool| {
@@ -148,7 +148,7 @@ fn a_trial_that_was_too_much_makes_no_run_invalid() {
     };
     let is_beyond = |trial: &TrialFinding| trial.all.latency_ms.p99.least() > 10.0;
     assert_eq!(verdict(is_beyond), (Verdict::Valid, 0));
-    // A trial at the expected load counts towards the verdict.
+    // A trial at the expected load affects the verdict on the run.
     let is_expected = |trial: &TrialFinding| trial.role == Role::Expected && trial.block == 0;
     assert_eq!(verdict(is_expected).0, Verdict::Invalid);
 }
@@ -171,8 +171,9 @@ fn searches_that_end_at_the_same_load_know_it_to_their_grid() {
     );
 }
 
-/// In an earlier version, two machines that reached a bound at the same number of threads counted
-/// as equal. The price of one used its fastest probe, and its answer had no throughput.
+/// An earlier version treated two machines that reached a bound at the same number of threads as
+/// equal. It computed the price of a machine from the fastest trial of the search, and its answer
+/// had no throughput.
 #[test]
 fn searches_over_threads_are_compared_and_priced_at_their_end() {
     let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
