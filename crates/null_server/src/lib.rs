@@ -1,18 +1,20 @@
-//! The only crate that knows how to answer CQL at once without storing anything: the null target.
+//! The null target. This is the only crate that knows how to answer CQL immediately without storing
+//! data.
 //!
-//! It exists to measure the client: the whole cost of a run against it is the cost of the client.
-//! It uses protocol version 4 on loopback. It stores the keyspaces and tables that clients create
-//! (so that drivers find their metadata), and prepares any statement. It acknowledges every write
-//! and batch, reports every condition as applied, and answers every read with a canned result. It
-//! can add a known latency, stall periodically, and refuse an exact share of the operations, so
-//! that the measurement itself can be tested against known values.
+//! The purpose of the null target is to measure the client, because the whole cost of a run against
+//! this target is the cost of the client. The target uses protocol version 4 on loopback. It stores
+//! the keyspaces and tables that clients create (so that drivers find their metadata), and prepares
+//! any statement. It acknowledges every write and batch, reports every condition as applied, and
+//! answers every read with a fixed result. It can add a known latency, stall periodically, and
+//! refuse an exact share of the operations. So the measurement itself can be tested against known
+//! values.
 //!
 //! Invariants: an EXECUTE without latency does not cause an allocation or a separate system call
 //! (one `recv` and one `send` serve a batch of requests). Bytes that are not CQL close only the
 //! connection that sent them. Dropping the [`NullServer`] ends its threads and connections.
 //!
-//! It differs from Cassandra. It accepts statements without checking them, does not coordinate
-//! requests, does not return written data, and does not push events.
+//! The null target differs from Cassandra. It accepts statements without checking them, does not
+//! coordinate requests, does not return written data, and does not push events.
 
 mod answer_request;
 mod answer_time;
@@ -111,7 +113,7 @@ pub struct NullCounts {
     pub connections: u64,
     /// Number of connections that were closed because of bytes that are not CQL version 4.
     pub connections_refused: u64,
-    /// Number of requests, indexed by opcode.
+    /// Number of requests of each kind, indexed by opcode.
     pub requests_by_opcode: [u64; OPCODES_COUNT],
     /// Number of acknowledged writes. Refused writes are not included.
     pub writes: u64,
@@ -125,7 +127,7 @@ pub struct NullCounts {
     pub bytes_out: u64,
 }
 
-/// Upper bound of opcodes. All opcodes of version 4 are below it.
+/// Upper bound of opcodes. All opcodes of protocol version 4 are lower.
 pub const OPCODES_COUNT: usize = 32;
 
 impl NullCounts {
