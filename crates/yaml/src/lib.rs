@@ -1,8 +1,8 @@
-//! The only crate that knows where a mistake stands in a text: located YAML trees, collected
-//! mistakes, did-you-mean.
+//! YAML trees with places. This is the only crate that knows the place of a mistake in a text. It
+//! also collects mistakes and suggests similar names.
 //!
-//! Reading order: [`parse`] makes [`Node`]s that contain their [`Place`]. Checks add mistakes with
-//! their places to [`Diagnostics`], which shows all of them together.
+//! Reading order: [`parse`] creates [`Node`]s, each of which contains its [`Place`]. Checks add
+//! mistakes with their places to [`Diagnostics`], which shows all of them together.
 
 mod diagnostic;
 mod shell_word;
