@@ -1,5 +1,5 @@
-//! Faults of a cluster. This is the only crate that knows how to inject a fault, confirm it
-//! independently, heal it and confirm the healing.
+//! The only crate that knows how to break a part of a cluster, confirm it independently, heal it
+//! and confirm that.
 //!
 //! Each kind of fault has a file with its options, its injection and its observation. [`run`]
 //! performs a fault from the first observation to the last. Invariants: a fault is injected only

@@ -1,5 +1,5 @@
-//! Loads that several clients share. This is the only crate that knows how they do so: shares, one
-//! start line, one stream of intervals.
+//! The only crate that knows how several clients share a load: shares, one start line, one stream
+//! of intervals.
 //!
 //! A *client* is another process of this program, on this machine or on another machine, with
 //! separate workers. All workers of all clients share the numbers and the times of the operations,

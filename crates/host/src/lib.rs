@@ -1,5 +1,5 @@
-//! Simulated and remote hosts. This is the only crate that knows the calls to a host's agent, and
-//! how a controller makes these calls.
+//! The only crate that knows the calls to a host's agent, and how a controller makes them;
+//! simulated and remote hosts.
 //!
 //! [`Hosts::make`] creates simulated hosts. An [`Agent`] performs the calls of [`calls`],
 //! [`files`], [`faults`], [`queries`], [`machine`], [`others`] and [`watch`] on its host. This

@@ -1,5 +1,5 @@
-//! Representation of measurements. This is the only crate that knows how to represent a
-//! measurement: units, clock, histogram, interval, outcome.
+//! The only crate that knows how to represent a measurement: units, clock, histogram, interval,
+//! outcome.
 //!
 //! The crate does not depend on other crates of the workspace, perform I/O or start threads.
 //! [`clock`] is the only module in the workspace that reads clocks. Every duration is in

@@ -1,5 +1,4 @@
-//! The null target. This is the only crate that knows how to answer CQL immediately without storing
-//! data.
+//! The only crate that knows how to answer CQL at once without storing anything: the null target.
 //!
 //! The purpose of the null target is to measure the client, because the whole cost of a run against
 //! this target is the cost of the client. The target uses protocol version 4 on loopback. It stores

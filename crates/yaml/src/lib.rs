@@ -1,5 +1,5 @@
-//! YAML trees with places. This is the only crate that knows the place of a mistake in a text. It
-//! also collects mistakes and suggests similar names.
+//! The only crate that knows where a mistake stands in a text: located YAML trees, collected
+//! mistakes, did-you-mean.
 //!
 //! Reading order: [`parse`] creates [`Node`]s, each of which contains its [`Place`]. Checks add
 //! mistakes with their places to [`Diagnostics`], which shows all of them together.
