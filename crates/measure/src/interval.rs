@@ -157,8 +157,8 @@ crate::word_enum! {
         Batched = "batched",
         /// Number of conditional statements whose condition was met.
         Applied = "applied",
-        /// Number of conditional statements whose condition was not met. Each of these statements
-        /// is a success that wrote nothing.
+        /// Number of conditional statements whose condition was not met. Each is a success that
+        /// wrote nothing.
         NotApplied = "not_applied",
         /// Number of attempts of an operation after a failed attempt.
         Retries = "retries",
@@ -410,11 +410,11 @@ crate::word_enum! {
         /// Number of operations of the population that were due before the drain, but had not been
         /// sent when the client stopped sending.
         DueNeverSent = "due_never_sent",
-        /// Number of operations in flight at the end of the interval, summed over workers, but not
-        /// over intervals.
+        /// Number of operations in flight at the end of the interval, summed over workers but not
+        /// over time.
         InFlight = "in_flight",
-        /// Number of connections open at the end of the interval, summed over workers, but not over
-        /// intervals.
+        /// Number of connections open at the end of the interval, summed over workers but not over
+        /// time.
         Connections = "connections",
         /// Number of connections lost in the interval.
         ConnectionsLost = "connections_lost",

@@ -14,7 +14,7 @@ crate::word_enum! {
         Stale = "stale",
         /// A read found a value that had been deleted.
         Resurrected = "resurrected",
-        /// A read found a value that no operation has written.
+        /// A read found a value that no operation wrote.
         Wrong = "wrong",
         /// A counter is below every possible value, because additions were lost.
         TooLow = "too low",
