@@ -77,8 +77,8 @@ pub enum Query {
         /// Time limit of the test. If it expires, the result is [`Attempt::Silent`].
         limit: Duration,
     },
-    /// Whether the host's volume has a fault other than slowness. Such a fault excludes further
-    /// faults. Answered by [`QueryAnswer::VolumeTaken`].
+    /// Query for the existence of a fault other than slowness on the host's volume. Such a fault
+    /// excludes further faults. Answered by [`QueryAnswer::VolumeTaken`].
     VolumeTaken,
     /// Free space on the disk of a folder. Answered by [`QueryAnswer::Space`].
     Space {

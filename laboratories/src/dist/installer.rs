@@ -11,7 +11,7 @@ pub const NAME: &str = "install.sh";
 /// The script, with placeholders for the values of a release.
 const TEMPLATE: &str = include_str!("install.sh");
 
-/// An archive, with its architecture and its digest (SHA-256).
+/// An archive that the script can install, with its architecture and its digest (SHA-256).
 pub struct Archive {
     /// Architecture of the archive's program.
     pub one: Architecture,

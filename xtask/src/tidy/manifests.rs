@@ -19,8 +19,8 @@ const ASKED_BY_TESTS: [(&str, &str); 4] = [
     ("findings", "workload"),
 ];
 
-/// Crates with developer commands. Their folders are in the root, and their rows in the table do not
-/// state what only these crates know.
+/// Crates with developer commands. Their folders are in the root, and their rows in the table do
+/// not state what only these crates know.
 const DEVELOPMENT: [&str; 2] = ["xtask", "laboratories"];
 
 /// A row of the table.

@@ -219,9 +219,9 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Returns the free CPUs of the first cores of a group. The number of cores is the smallest that
-    /// is sufficient for the required CPUs. If the number of required CPUs is odd, the last CPU is
-    /// omitted when it is not needed.
+    /// Returns the free CPUs of the first cores of a group. The number of cores is the smallest
+    /// that is sufficient for the required CPUs. If the number of required CPUs is odd, the last
+    /// CPU is omitted when it is not needed.
     fn part_of(&self, free: &CpuSet, in_core: usize) -> CpuSet {
         let machine = self.machine;
         let core = |cpu: u32| machine.pu_of(cpu).map(|pu| machine.pus[pu].core);
