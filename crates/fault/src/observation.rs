@@ -119,8 +119,8 @@ impl Observation {
         }
     }
 
-    /// Does the same as [`Observation::confirm`], but makes the other observation only if this
-    /// observation shows that the target is whole.
+    /// Combines two observations like [`Observation::confirm`], but makes the other observation
+    /// only if this observation shows that the target is whole.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.is_whole() {
             self.confirm(other())

@@ -119,7 +119,8 @@ pub(crate) fn and_back(
     and_settled(world, back, node, limit)
 }
 
-/// Does the same as [`and_back`], but a node without peers needs no confirmation.
+/// Adds the conditions of [`and_back`] to `seen`, except for a node without peers, which needs no
+/// confirmation.
 pub(crate) fn and_known(
     world: &mut dyn World,
     seen: Observation,

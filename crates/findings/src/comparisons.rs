@@ -135,7 +135,7 @@ pub fn comparisons(
 }
 
 /// Returns the scatter of the ratio of two trials of one block, in the primary comparison. If there
-/// are several such comparisons, returns the largest scatter. `None` without two blocks.
+/// are several such comparisons, returns the largest scatter. Returns `None` without two blocks.
 pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
     let searches = searches(study, trials);
     let (pairings, _) = pairings(study, trials, &searches);

@@ -21,7 +21,7 @@ use study::settings::{PrimaryMetric, Study, Variant};
 /// Axes and number of blocks, which are the same for all matrices of a study.
 #[derive(Clone, Copy)]
 struct Factors<'a> {
-    /// Axes with more than one value, by their index in the study.
+    /// Indexes in the study of the axes that have more than one value.
     axes: &'a [usize],
     design: &'a Design,
     /// Number of blocks that the study would have if every trial were usable.
@@ -83,7 +83,7 @@ pub fn effects(
     judged(&all)
 }
 
-/// Returns the variants of one step, by cell. `None` if a cell has no variant.
+/// Returns the variants of one step, by cell. Returns `None` if a cell has no variant.
 fn cells<'a>(
     study: &'a Study,
     step: &Option<String>,

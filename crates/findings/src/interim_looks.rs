@@ -81,7 +81,8 @@ impl StopReason {
     }
 }
 
-/// Evaluates a study after `blocks` blocks with these trials. `None` if the study continues.
+/// Evaluates a study after `blocks` blocks with these trials. Returns `None` if the study
+/// continues.
 pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<StopReason> {
     let min = study.repeat.first_look?;
     let max = study.repeat.blocks;

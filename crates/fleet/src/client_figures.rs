@@ -12,9 +12,9 @@ pub struct ClientSecond {
     pub client: usize,
     /// Number of the interval.
     pub index: u64,
-    /// Start of the interval, on the local monotonic clock.
+    /// Start of the interval on the local monotonic clock, in ns.
     pub start_ns: u64,
-    /// End of the interval, on the local monotonic clock.
+    /// End of the interval on the local monotonic clock, in ns.
     pub end_ns: u64,
     /// True if the load was draining, so that no further operations became due.
     pub draining: bool,

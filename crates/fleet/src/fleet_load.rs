@@ -44,9 +44,9 @@ pub struct FleetSummary {
 
 /// A running load. Dropping this value ends the load.
 pub enum Fleet {
-    /// From this process.
+    /// A load that this process generates.
     Alone(Box<Load>),
-    /// From clients.
+    /// A load that clients generate.
     Together(Box<FleetLoad>),
 }
 

@@ -131,7 +131,7 @@ pub enum Injection {
     Disk(target_spec::DiskSpec),
     /// Simulates a power failure of the host. All its processes are killed at once, and unsynced
     /// data of its volume is lost. For healing, the agent mounts the volume again, and restarts the
-    /// processes. This fault does not cut the network, for which there is [`Injection::LinkDown`].
+    /// processes. This fault does not cut the network. Use [`Injection::LinkDown`] for that.
     PowerOff {
         /// Processes to restart when the power is on again.
         processes: Vec<Restartable>,

@@ -128,7 +128,7 @@ impl Purpose {
         ("tasks", Purpose::Tasks),
     ];
 
-    /// Returns its word.
+    /// Returns the word for this purpose.
     pub fn name(self) -> &'static str {
         let found = Purpose::ALL.into_iter().find(|(_, one)| *one == self);
         found.map_or("clients", |(word, _)| word)
@@ -314,7 +314,7 @@ pub fn manifests(
     parts.join("---\n")
 }
 
-/// Returns a role and its binding. Returns no objects if there are no rules.
+/// Returns a role and its binding. Returns an empty list if `rules` is empty.
 fn role(
     kind: &str,
     metadata: &str,

@@ -183,7 +183,8 @@ fn cleaned(cluster: &str) -> String {
         return cluster.to_owned();
     }
     let lower = cluster.to_lowercase().replace('_', "-");
-    // Each run of valid characters is used from its first letter to its last letter or digit.
+    // A label must begin with a letter, and end with a letter or digit. So this shortens each run
+    // of valid characters at both ends.
     let runs = lower.split(|c: char| !is_inner(c));
     let valid = runs.filter_map(|run| {
         let from = run.find(|c: char| c.is_ascii_lowercase())?;

@@ -66,7 +66,7 @@ impl NodePod {
         })
     }
 
-    /// Returns its name.
+    /// Returns the name of the pod.
     pub fn name(&self) -> &str {
         &self.name
     }

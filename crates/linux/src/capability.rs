@@ -252,8 +252,8 @@ fn reset() -> Result<String> {
     Ok("sock_diag".to_owned())
 }
 
-/// Does the same as [`reset`]. Then checks the permission to reset connections in the process's own
-/// namespace, with a nonexistent connection.
+/// Runs the trial of [`reset`]. Then checks the permission to reset connections in the process's
+/// own namespace, with a nonexistent connection.
 fn reset_here() -> Result<String> {
     let how = reset()?;
     let own = Sockets::open()?.try_reset();

@@ -40,7 +40,7 @@ impl Default for DiskWork {
 
 impl DiskWork {
     /// Returns work that shows whether a disk has the limits of `spec`. Also returns the minimum
-    /// time of this work under the limits. The work tests the write limits if there are any. The
+    /// time of this work under the limits. If the disk has write limits, the work tests them. The
     /// kernel lets an idle group do some work at once, so a single request would show nothing.
     pub fn showing(spec: &DiskSpec) -> (DiskWork, Duration) {
         let limits = if spec.limits_writes() {

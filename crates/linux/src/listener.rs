@@ -66,7 +66,8 @@ fn socket_for(all: &[Listening], address: SocketAddr) -> Option<u64> {
     exact.or_else(any).map(|one| one.inode)
 }
 
-/// Parses a line of `/proc/net/tcp` or `tcp6`. `None` if its socket does not accept connections.
+/// Parses a line of `/proc/net/tcp` or `tcp6`. Returns `None` if its socket does not accept
+/// connections.
 fn listening(line: &str) -> Option<Listening> {
     let mut words = line.split_ascii_whitespace();
     let (local, state) = (words.nth(1)?, words.nth(1)?);

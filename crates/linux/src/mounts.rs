@@ -17,7 +17,8 @@ pub struct MountedFileSystem {
     pub is_shut_down: bool,
 }
 
-/// Returns the mount at `folder` in this process's view. `None` if no file system is mounted there.
+/// Returns the mount at `folder` in this process's view. Returns `None` if no file system is
+/// mounted there.
 pub fn mount_at(folder: &Path) -> Result<Option<MountedFileSystem>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;

@@ -377,7 +377,7 @@ impl Netlink {
         listening.context("listen for changes of links")
     }
 
-    /// Waits until links have changed, and passes them to `take`.
+    /// Waits until links have changed, and passes the new state of each changed link to `take`.
     ///
     /// # Errors
     /// The kernel refuses.

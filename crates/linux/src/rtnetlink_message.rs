@@ -333,8 +333,8 @@ pub(super) fn answers(bytes: &[u8]) -> Vec<Answer<'_>> {
 }
 
 impl Answer<'_> {
-    /// Returns the error number of an acknowledgement, which is 0 on success. `None` for other
-    /// messages.
+    /// Returns the error number of an acknowledgement, which is 0 on success. Returns `None` for
+    /// other messages.
     pub fn error(&self) -> Option<i32> {
         let number = u32_at(self.body, 0)? as i32;
         (self.kind == NLMSG_ERROR).then_some(number.saturating_neg())

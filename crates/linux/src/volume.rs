@@ -46,7 +46,8 @@ pub const BLOCK_BYTES: u64 = 4096;
 /// Sizes of a file system: total, used and available bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeUse {
-    /// Capacity for files. It is less than the size of the device, which also contains metadata.
+    /// Capacity for files, in bytes. It is less than the size of the device, which also contains
+    /// metadata.
     pub total_bytes: u64,
     /// Bytes that files use.
     pub used_bytes: u64,

@@ -27,7 +27,7 @@ pub struct Histogram {
     clamped: u64,
 }
 
-/// Empty histogram that readers get if there are no values.
+/// Empty histogram, which readers get if no value was recorded.
 static EMPTY: LazyLock<Hdr<u64>> = LazyLock::new(with_bounds);
 
 /// Creates an empty histogram with the workspace's bounds.

@@ -130,7 +130,7 @@ const TABLES: &[(&str, &str, &str)] = &[
 pub struct SystemRows {
     /// Names and types.
     pub columns: Vec<(String, CqlType)>,
-    /// Rows of the result. Each has as many cells as there are `columns`.
+    /// Rows of the result. Each row has one cell for each of `columns`.
     pub rows: Vec<Vec<Value>>,
 }
 

@@ -149,9 +149,9 @@ impl Pool {
         self.units[self.domains[domain][0]].node
     }
 
-    /// Chooses free units of a domain for `vcpus` vCPUs, or all free units if there are too few. It
-    /// prefers the L3 group with the best fit. If no group is large enough, it first takes whole
-    /// free groups. The remainder comes from the group with the best fit.
+    /// Chooses free units of a domain for `vcpus` vCPUs, or all free units if they are not enough.
+    /// The function prefers the L3 group with the best fit. If no group is large enough, it first
+    /// takes whole free groups. The remainder comes from the group with the best fit.
     pub fn choose(&self, domain: usize, vcpus: u32) -> Vec<usize> {
         let mut groups: Vec<(usize, Vec<usize>, bool)> = Vec::new();
         for &unit in &self.domains[domain] {
@@ -234,7 +234,8 @@ impl Pool {
     }
 }
 
-/// Returns the cells of every instance. `None` if the pool has too few units or too little memory.
+/// Returns the cells of every instance. Returns `None` if the pool has too few units or too little
+/// memory.
 pub(crate) fn place(pool: &mut Pool, order: &Order<'_>) -> Option<Vec<Vec<PlacedCell>>> {
     let vcpus: u32 = order.cells.iter().sum();
     let all: Vec<usize> = (0..pool.units.len()).collect();

@@ -144,7 +144,7 @@ impl Tree {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the text of a file. `None` if the file does not exist or cannot be read.
+    /// Returns the text of a file. Returns `None` if the file does not exist or cannot be read.
     pub fn read(&self, path: &str) -> Option<String> {
         let bytes = match self {
             Tree::Folder(root) => read_plain(&root.join(path))?,

@@ -118,8 +118,8 @@ pub struct VirtualTopology {
     pub cores: u32,
     /// Number of threads of each core.
     pub threads: u32,
-    /// Number of vCPUs of each virtual NUMA node. If there is only one entry, the guest does not
-    /// see NUMA.
+    /// Number of vCPUs of each virtual NUMA node. If the list has only one entry, the guest does
+    /// not see NUMA.
     pub vnuma: Vec<u32>,
     /// Number of vCPUs of each virtual L3, in order.
     pub vl3: Vec<u32>,
@@ -267,8 +267,8 @@ impl Plan {
         )
     }
 
-    /// Returns the hardware that instance `index` sees under the request's profile. `None` for a
-    /// process, which sees the machine.
+    /// Returns the hardware that instance `index` sees under the request's profile. Returns `None`
+    /// for a process, which sees the machine.
     pub fn guest(&self, index: usize) -> Option<&VirtualTopology> {
         match self.wish.profile {
             Profile::Vsphere7 => Some(&self.vsphere7),

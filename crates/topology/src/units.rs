@@ -54,7 +54,7 @@ impl Units {
 /// A part of a machine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// OS numbers of the part's usable CPUs. There is at least one.
+    /// OS numbers of the part's usable CPUs. The set is not empty.
     pub cpus: CpuSet,
     /// Index of the part's package. For a part in several packages, this is the package of its
     /// first core.

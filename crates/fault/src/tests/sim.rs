@@ -65,7 +65,7 @@ pub(super) struct Sim {
     /// True if the agent has already healed the fault.
     pub healed_before: bool,
     pub restarts_count: usize,
-    /// Time of healing.
+    /// Time at which the fault was healed, in ns.
     pub healed_ns: u64,
     /// True if some of the data that the fault should remove remains.
     pub keeps_data: bool,

@@ -105,8 +105,8 @@ fn below(mount: &str, root: &str, path: &str) -> PathBuf {
     if is_plain {
         Path::new(mount).join(below)
     } else {
-        // The group is outside of the process's namespace, because the kernel then reports a path
-        // such as `/../x`.
+        // The path begins with `/..`. The kernel reports such a path for a group outside of the
+        // process's namespace.
         PathBuf::from(mount)
     }
 }

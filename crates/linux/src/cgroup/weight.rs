@@ -41,7 +41,7 @@ impl Group {
         write(&place.dir.join(file), &value.to_string())
     }
 
-    /// Returns the weight that the kernel reports, in busy threads. `None` without such a
+    /// Returns the weight that the kernel reports, in busy threads. Returns `None` without such a
     /// controller.
     pub(super) fn weight(&self) -> Option<u64> {
         let place: &CgroupDir = self.place("cpu")?;

@@ -114,7 +114,7 @@ pub fn check_share(share: f64) -> Result<()> {
     Ok(())
 }
 
-/// Refuses too many ports.
+/// Returns an error if the number of ports exceeds the maximum.
 pub fn check_ports(ports: &[u16]) -> Result<()> {
     anyhow::ensure!(
         ports.len() <= PORTS_COUNT_MAX,

@@ -91,8 +91,8 @@ impl<T> Last<T> {
         Last(None)
     }
 
-    /// Stores `value`, and returns the previous value with the seconds since then. `None` if there
-    /// is no previous value.
+    /// Stores `value`, and returns the previous value with the seconds since then. Returns `None`
+    /// if there is no previous value.
     pub fn replace(&mut self, at_ns: u64, value: T) -> Option<(T, f64)> {
         let before = self.0.replace(At { at_ns, value })?;
         let seconds = at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
@@ -100,8 +100,8 @@ impl<T> Last<T> {
     }
 }
 
-/// Returns the increase of a counter. `None` if the counter has decreased, which means that its
-/// source has restarted.
+/// Returns the increase of a counter. Returns `None` if the counter has decreased, which means that
+/// its source has restarted.
 pub(crate) fn grown(before: u64, now: u64) -> Option<f64> {
     now.checked_sub(before).map(|growth| growth as f64)
 }

@@ -139,8 +139,8 @@ impl SampledSource for Process {
     }
 }
 
-/// Returns the anonymous memory from `/proc/PID/status`, in kB. `None` on a kernel before 4.5, and
-/// for a process that has ended.
+/// Returns the anonymous memory from `/proc/PID/status`, in kB. Returns `None` on a kernel before
+/// 4.5, and for a process that has ended.
 fn anonymous_kb(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     line.split_ascii_whitespace().next()?.parse().ok()

@@ -95,7 +95,7 @@ fn with_argument(root: &Root, argument: &str) -> Vec<u32> {
     pids.filter(has).take(COUNT_MAX).collect()
 }
 
-/// Reads one process. `None` if it does not exist.
+/// Reads one process. Returns `None` if it does not exist.
 pub(super) fn look(
     root: &Root,
     name: &str,

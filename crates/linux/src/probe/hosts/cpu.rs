@@ -104,8 +104,8 @@ impl Cpu {
     }
 }
 
-/// Returns the shares of the time between two readings in %, in the order of [`Ticks`]. `None` if
-/// no tick has passed, or if a counter has decreased.
+/// Returns the shares of the time between two readings in %, in the order of [`Ticks`]. Returns
+/// `None` if no tick has passed, or if a counter has decreased.
 fn shares(before: &Ticks, now: &Ticks) -> Option<[f64; 10]> {
     let mut spent = [0.0; 10];
     for index in 0..spent.len() {

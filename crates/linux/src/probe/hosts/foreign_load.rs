@@ -10,7 +10,7 @@
 //! volumes, all traffic of the volumes belongs to the nodes. For example, a row that is synced
 //! alone writes one block of data and two blocks of the file system's journal.
 //!
-//! A node whose process is stopped uses no resources, and is reported as stopped: [`STOPPED`].
+//! A node whose process is stopped uses no resources, and is reported as stopped. See [`STOPPED`].
 
 use super::MACHINE;
 use super::cpu::{self, GUEST, STEAL, TASKS, Ticks};

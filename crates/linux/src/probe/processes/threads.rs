@@ -226,7 +226,8 @@ fn busiest(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Opt
     used.max_by_key(|(_, ran_ns)| *ran_ns)
 }
 
-/// Reads a small file in `folder`, up to the size of `buffer`. `None` if the file no longer exists.
+/// Reads a small file in `folder`, up to the size of `buffer`. Returns `None` if the file no longer
+/// exists.
 fn read_at<'a>(folder: &impl AsFd, name: &str, buffer: &'a mut [u8]) -> Option<&'a str> {
     let file = rustix::fs::openat(
         folder,

@@ -72,7 +72,7 @@ impl Hook {
 
 /// A rule, which drops the packets that fulfil its conditions.
 pub struct Drop<'a> {
-    /// Number of the loss to which the rule belongs. The kernel returns it with the rule.
+    /// Number of the loss to which the rule belongs. The kernel returns this number with the rule.
     pub number: u32,
     /// Hook at which the rule processes packets.
     pub hook: Hook,
