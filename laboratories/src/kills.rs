@@ -146,7 +146,7 @@ impl Drop for Lab {
 
 /// Outcome of a study.
 struct Told {
-    /// Run time, ms.
+    /// Run time of the study in ms.
     ran_ms: u64,
     words: String,
 }

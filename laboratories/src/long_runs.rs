@@ -231,7 +231,7 @@ struct CommandCost {
     /// CPU time of the command in seconds, which is more meaningful than the elapsed time on a busy
     /// machine.
     cpu_s: f64,
-    /// Peak resident memory.
+    /// Peak resident memory of the command in MB.
     memory_mb: f64,
 }
 

@@ -16,7 +16,7 @@ pub struct Modules {
     files: BTreeMap<String, Module>,
 }
 
-/// One file.
+/// A file of the crate.
 #[derive(Default)]
 struct Module {
     path: String,

@@ -110,7 +110,7 @@ impl Guard {
         }
     }
 
-    /// Ends the guard, because the undo list is empty.
+    /// Ends the guard. The agent calls this function when the undo list is empty.
     pub fn dismiss(&self) {
         let mut state = self.lock();
         state.dismissed = true;

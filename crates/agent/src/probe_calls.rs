@@ -17,7 +17,7 @@ struct Watches {
     all: HashMap<u64, Arc<Mutex<ActiveWatch>>>,
 }
 
-/// A watch that runs.
+/// A running watch.
 struct ActiveWatch {
     /// Probes of the current watch. `None` once the watch has ended.
     probes: Option<Probes>,

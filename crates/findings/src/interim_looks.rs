@@ -41,7 +41,7 @@ fn how(looks: Looks) -> Option<LooksHow> {
     }
 }
 
-/// Compares pairs of values of known blocks.
+/// Compares the two values of each pair.
 pub fn compared(pairs: &Pairs, metric: Metric) -> Result<Comparison, NotCompared> {
     let values: Vec<(Known, Known)> = pairs.iter().map(|(_, pair)| *pair).collect();
     compare_paired(&values, metric)

@@ -30,7 +30,7 @@ pub struct ClientSecond {
 /// Current state of a client under load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientNow {
-    /// `client1`, ….
+    /// Name of the client, such as `client1`.
     pub name: String,
     /// Place of the client. It is `here`, or the name of the client's machine for `ssh`.
     pub place: String,
@@ -78,7 +78,7 @@ impl SecondNow {
 /// Final results of a client.
 #[derive(Clone, Debug, Default)]
 pub struct ClientEnd {
-    /// `client1`, ….
+    /// Name of the client, such as `client1`.
     pub name: String,
     /// Place of the client. It is `here`, or the name of the client's machine for `ssh`.
     pub place: String,

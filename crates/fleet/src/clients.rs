@@ -69,7 +69,7 @@ impl Seat {
 /// A connected client.
 #[derive(Debug)]
 pub struct Client {
-    /// `client1`, ….
+    /// Name of the client, such as `client1`.
     pub name: String,
     /// Machine on which the client runs.
     pub seat: Seat,
@@ -283,7 +283,7 @@ impl Clients {
 }
 
 impl Client {
-    /// `client2 (db7)`.
+    /// Describes the client by its name and place, such as `client2 (db7)`.
     pub fn words(&self) -> String {
         format!("{} ({})", self.name, self.seat.place())
     }

@@ -66,7 +66,7 @@ pub enum Injection {
     Files {
         /// Process that reads the files.
         reader: Option<Restartable>,
-        /// Changes of the files.
+        /// Steps that change the files.
         forth: Vec<FileStep>,
         /// Steps that undo the changes.
         back: Vec<FileStep>,

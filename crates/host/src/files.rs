@@ -66,7 +66,7 @@ pub struct Page {
 pub struct Get {
     /// Path of the file.
     pub path: PathBuf,
-    /// Where the piece begins.
+    /// Beginning of the piece.
     pub from: From,
 }
 
@@ -209,7 +209,7 @@ pub struct FileId {
     pub changed_ns: i64,
 }
 
-/// Where a piece begins.
+/// Beginning of a piece of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum From {
     /// At this offset from the beginning of the file, in bytes.

@@ -155,9 +155,9 @@ impl Purpose {
 /// Verbs on a kind of objects that the user lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingVerbs {
-    /// Verbs: `create`, ….
+    /// Verbs that the user lacks, such as `create`.
     pub verbs: Vec<String>,
-    /// Resource: `jobs.batch`, `pods/exec`.
+    /// Kind of the objects, such as `jobs.batch` or `pods/exec`.
     pub resource: String,
     /// Namespace of the objects. `None` means the whole cluster.
     pub namespace: Option<String>,

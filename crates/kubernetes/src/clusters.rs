@@ -47,7 +47,7 @@ pub struct FoundCluster {
 /// A node that is ready.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundNode {
-    /// Address of CQL.
+    /// Address at which the node accepts CQL connections.
     pub point: SocketAddr,
     /// Pod of the node. `None` for an endpoint that is not a pod.
     pub pod: Option<FoundPod>,
@@ -73,9 +73,9 @@ pub struct FoundPod {
 /// A data center, as its CassandraDatacenter describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Datacenter {
-    /// Name of the object.
+    /// Name of the CassandraDatacenter object.
     object: String,
-    /// Name in Cassandra.
+    /// Name of the data center in Cassandra.
     name: String,
     /// Name of the superuser's secret.
     secret: String,

@@ -374,7 +374,7 @@ fn memory_limit_file(place: &CgroupDir) -> &'static str {
     }
 }
 
-/// Implements [`Group::check`].
+/// Checks that `dir` is a control group, for [`Group::check`].
 fn is_group(dir: &Path) -> Result<()> {
     /// File system types of control groups in `statfs`, for version 1 and version 2. They are
     /// defined in `linux/magic.h`.

@@ -37,9 +37,9 @@ pub struct HostSettings {
     pub memory_nodes: FactResult<String>,
     /// Number of CPUs for each frequency governor. The map is empty if no CPU has a governor.
     pub governors: BTreeMap<String, usize>,
-    /// Total memory, bytes.
+    /// Total memory in bytes.
     pub memory_bytes: FactResult<u64>,
-    /// Total swap, bytes.
+    /// Total swap space in bytes.
     pub swap_bytes: FactResult<u64>,
     /// State of the clock synchronization.
     pub clock: FactResult<ClockState>,

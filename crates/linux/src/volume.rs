@@ -49,7 +49,7 @@ pub struct VolumeUse {
     /// Capacity for files, in bytes. It is less than the size of the device, which also contains
     /// metadata.
     pub total_bytes: u64,
-    /// Bytes that files use.
+    /// Number of bytes that files use.
     pub used_bytes: u64,
     /// Bytes that can still be written to files.
     pub available_bytes: u64,
@@ -422,7 +422,7 @@ impl Blocks {
         file.sync_data()
     }
 
-    /// Returns the bytes.
+    /// Returns the bytes of the blocks.
     pub fn bytes(&self) -> &[u8] {
         &self.memory[self.first..self.first + self.bytes]
     }

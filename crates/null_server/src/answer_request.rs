@@ -37,18 +37,18 @@ pub struct Peer {
     phase: Phase,
     /// The keyspace in use. The text is empty if no keyspace is in use.
     pub(super) keyspace: String,
-    /// Requested compression.
+    /// Compression that the client has requested.
     compression: Option<Compression>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Before STARTUP.
+    /// The client has not sent STARTUP yet.
     #[default]
     New,
-    /// Before credentials.
+    /// The client has not sent credentials yet.
     Authenticating,
-    /// Requests are answered.
+    /// The server answers requests.
     Ready,
 }
 
@@ -158,7 +158,7 @@ impl Engine {
         true
     }
 
-    /// The slow path.
+    /// Answers any request. This is the slow path.
     fn answer_any(
         &mut self,
         peer: &mut Peer,

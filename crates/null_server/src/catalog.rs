@@ -131,7 +131,7 @@ pub struct Table {
 pub struct Column {
     /// Name of the column.
     pub name: String,
-    /// Type as written.
+    /// Type of the column, as written in the statement.
     pub type_text: String,
     /// Type of the column.
     pub typ: CqlType,
@@ -161,7 +161,7 @@ pub enum ColumnKind {
 pub enum Refusal {
     /// The object already exists.
     Exists {
-        /// The keyspace.
+        /// Name of the keyspace.
         keyspace: String,
         /// Name of the table. It is empty if the keyspace itself exists.
         table: String,

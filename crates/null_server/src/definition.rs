@@ -40,7 +40,7 @@ pub struct CreateTable {
 pub struct ColumnDefinition {
     /// Name of the column.
     pub name: String,
-    /// Type as written.
+    /// Type of the column, as written in the statement.
     pub type_text: String,
     /// Type of the column. A user-defined type is treated as a blob.
     pub typ: CqlType,

@@ -92,9 +92,9 @@ impl Answer {
 
 /// Data that a connection may send now.
 pub enum ReleasedData<'a> {
-    /// This number of further bytes that wait in the connection's output.
+    /// Bytes that wait in the connection's output.
     Held {
-        /// Number of bytes.
+        /// Number of further bytes that may be sent.
         bytes: usize,
     },
     /// An answer that is not in the connection's output yet.

@@ -108,7 +108,7 @@ const CELL_BYTES_MAX: u32 = 1 << 20;
 /// Counters of a null server since its start. They never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NullCounts {
-    /// Connections accepted.
+    /// Number of accepted connections.
     pub connections: u64,
     /// Number of connections that were closed because of bytes that are not CQL version 4.
     pub connections_refused: u64,
@@ -120,9 +120,9 @@ pub struct NullCounts {
     pub reads: u64,
     /// Number of operations that were answered with an error from [`NullSpec::errors`].
     pub refused: u64,
-    /// Bytes received.
+    /// Number of bytes received.
     pub bytes_in: u64,
-    /// Bytes sent.
+    /// Number of bytes sent.
     pub bytes_out: u64,
 }
 

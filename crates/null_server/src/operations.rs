@@ -208,7 +208,7 @@ impl Engine {
         }
     }
 
-    /// Counts an operation and answers it, unless a configured error must refuse it.
+    /// Counts an operation, and answers it normally or with a configured error.
     fn operate(
         &mut self,
         known: EffectKey,

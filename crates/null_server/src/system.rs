@@ -128,7 +128,7 @@ const TABLES: &[(&str, &str, &str)] = &[
 /// Result of a read. The columns, and the cells of each row, are in the requested order.
 #[derive(Debug)]
 pub struct SystemRows {
-    /// Names and types.
+    /// Names and types of the columns.
     pub columns: Vec<(String, CqlType)>,
     /// Rows of the result. Each row has one cell for each of `columns`.
     pub rows: Vec<Vec<Value>>,

@@ -16,7 +16,7 @@ const NAME_BYTES_MAX: usize = 1024;
 pub enum Token {
     /// A keyword or a name. It is in lower case unless it was quoted in the text.
     Name {
-        /// Without quotes.
+        /// The name without quotes.
         name: String,
         /// True if the name was quoted, so that it cannot be a keyword.
         quoted: bool,
@@ -25,7 +25,7 @@ pub enum Token {
     Text(String),
     /// A number, a UUID or a blob literal.
     Number(String),
-    /// `?` or `:name`.
+    /// A bind marker, which is `?` or `:name`.
     Marker(Option<String>),
     /// Any other character.
     Symbol(char),

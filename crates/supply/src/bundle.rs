@@ -66,7 +66,7 @@ struct BundleFile {
 pub struct Bundle {
     /// Number of files in the bundle, not counting the list.
     pub files: usize,
-    /// Size in bytes.
+    /// Size of the bundle in bytes.
     pub bytes: u64,
     /// SHA-256 of the bundle in lower-case hexadecimal digits.
     pub sha256: String,

@@ -51,7 +51,7 @@ pub(crate) enum Failure {
         wanted: u64,
         why: String,
     },
-    /// The file differs.
+    /// The file differs from the lock.
     #[error(
         "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, but the lock has \
          {expected}\nhint: try another repository; if it still differs, the download is not the \

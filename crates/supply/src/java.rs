@@ -219,7 +219,7 @@ pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) ->
 /// Version that a Java reports.
 struct JavaVersion {
     version: String,
-    /// The whole output.
+    /// The whole output of `java -version`.
     build: String,
 }
 

@@ -66,7 +66,7 @@ pub struct Supply {
 pub struct FetchedJars {
     /// Folder that contains the files of the release.
     pub folder: PathBuf,
-    /// Number of files.
+    /// Number of files in the folder.
     pub files: usize,
     /// True if all files were already in the cache.
     pub was_there: bool,

@@ -18,7 +18,7 @@ pub struct CachedJars {
     pub version: String,
     /// Folder that contains the jars.
     pub folder: PathBuf,
-    /// Their size, bytes.
+    /// Total size of the jars in bytes.
     pub bytes: u64,
     /// State of the jars.
     pub state: State,

@@ -28,7 +28,7 @@ pub(crate) struct PinnedFile {
     pub name: String,
     /// SHA-256 of the file in lower-case hexadecimal digits.
     pub sha256: String,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// Path of the file, or of the jar that contains it, below the address of a Maven repository.
     pub path: String,

@@ -11,7 +11,7 @@ pub struct Progress {
     pub files_wanted: usize,
     /// Number of bytes that are available.
     pub bytes: u64,
-    /// Required bytes.
+    /// Number of bytes that are required.
     pub bytes_wanted: u64,
 }
 

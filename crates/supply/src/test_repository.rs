@@ -22,11 +22,11 @@ pub(crate) enum ResponseBehaviour {
     Nothing,
     /// Sends a page of HTML.
     Page,
-    /// Only this status.
+    /// Sends only this HTTP status.
     Status(u16),
     /// Sends the correct number of bytes, but with other content.
     Other,
-    /// Additional bytes.
+    /// Sends more bytes than requested.
     More,
 }
 

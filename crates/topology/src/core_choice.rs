@@ -37,11 +37,11 @@ pub(crate) struct Pool {
 /// A cell that has been placed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PlacedCell {
-    /// Number of vCPUs.
+    /// Number of vCPUs of the cell.
     pub vcpus: u32,
-    /// Its units, ascending.
+    /// Indexes of the cell's units, in ascending order.
     pub units: Vec<usize>,
-    /// Node and bytes.
+    /// Memory of the cell, as the node and the number of bytes.
     pub memory: Vec<(usize, u64)>,
 }
 

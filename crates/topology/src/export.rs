@@ -41,8 +41,7 @@ pub struct Format {
     pub read: fn(&str) -> Result<Placement, ReadError>,
 }
 
-/// Object for which a file is written (each instance, or the host), and the function that writes
-/// the file.
+/// Files that an export in this format has. Each variant contains the function that writes a file.
 pub enum Scope {
     /// One file per instance.
     Instance(fn(&Source, &Instance) -> Result<String, ExportError>),

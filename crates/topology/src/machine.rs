@@ -44,9 +44,9 @@ pub struct Machine {
 /// A physical socket.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Package {
-    /// `physical_package_id`, where known.
+    /// Value of `physical_package_id`, if known.
     pub os: Option<u32>,
-    /// Its cores, ascending.
+    /// Indexes of the package's cores, in ascending order.
     pub cores: Vec<usize>,
 }
 
@@ -55,7 +55,7 @@ pub struct Package {
 pub struct Die {
     /// Index of the package to which the die belongs.
     pub package: usize,
-    /// Its cores, ascending.
+    /// Indexes of the die's cores, in ascending order.
     pub cores: Vec<usize>,
 }
 
@@ -132,9 +132,9 @@ pub struct Core {
 pub enum CoreKind {
     /// The machine has only one kind of core.
     Uniform,
-    /// The fastest kind.
+    /// The fastest kind of core.
     Performance,
-    /// Any slower kind.
+    /// Any slower kind of core.
     Efficiency,
 }
 

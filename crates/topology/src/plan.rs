@@ -45,7 +45,7 @@ pub struct Plan {
 /// An instance and its resources.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Instance {
-    /// Number, from 0.
+    /// Number of the instance, counted from 0.
     pub index: u32,
     /// OS numbers of the instance's CPUs in the order of its vCPUs, so that vCPU *i* runs on
     /// `cpus[i]`. The threads of a core are consecutive vCPUs.
@@ -109,7 +109,7 @@ pub struct NodeBytes {
 /// Virtual hardware. The number of vCPUs is sockets × dies × cores × threads.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct VirtualTopology {
-    /// Virtual sockets.
+    /// Number of virtual sockets.
     pub sockets: u32,
     /// Number of dies of each socket. A die represents a virtual L3 if all virtual L3s have the
     /// same size.
@@ -168,12 +168,13 @@ pub struct Jvm {
     /// of 32 to 38 GB, because the pointers of such a heap are uncompressed, and it has space for
     /// fewer objects than a heap of 31 GB.
     pub heap_bytes: Option<u64>,
-    /// `-XX:ActiveProcessorCount`.
+    /// Value of `-XX:ActiveProcessorCount`.
     pub active_processors: u32,
     /// Value of `-XX:ParallelGCThreads`, which is the value that HotSpot would choose for the CPUs
     /// of the instance. The option is not used with ZGC.
     pub parallel_gc_threads: u32,
-    /// `-XX:ConcGCThreads`, likewise.
+    /// Value of `-XX:ConcGCThreads`, which is the value that HotSpot would choose for the CPUs of
+    /// the instance.
     pub conc_gc_threads: u32,
     /// True if `-XX:+UseNUMA` is set.
     pub use_numa: bool,

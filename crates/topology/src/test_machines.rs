@@ -14,9 +14,9 @@ use crate::sysfs;
 /// fixture. They are not OS numbers.
 #[derive(Clone, Debug)]
 pub struct Cpu {
-    /// OS number.
+    /// OS number of the CPU.
     pub os: u32,
-    /// Package id.
+    /// Id of the CPU's package.
     pub package: u32,
     /// OS number of the node.
     pub node: u32,
@@ -28,7 +28,7 @@ pub struct Cpu {
     pub online: bool,
     /// Value of `cpu_capacity`, for machines with several kinds of cores.
     pub capacity: Option<u32>,
-    /// `cpufreq/cpuinfo_max_freq`.
+    /// Value of `cpufreq/cpuinfo_max_freq`.
     pub max_khz: Option<u64>,
 }
 

@@ -36,7 +36,7 @@ impl Packed {
         }
     }
 
-    /// Returns its permissions.
+    /// Returns the permissions of the file.
     pub fn mode(&self) -> u32 {
         if self.is_program { 0o755 } else { 0o644 }
     }

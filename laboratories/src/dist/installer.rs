@@ -15,7 +15,7 @@ const TEMPLATE: &str = include_str!("install.sh");
 pub struct Archive {
     /// Architecture of the archive's program.
     pub one: Architecture,
-    /// Its digest, SHA-256.
+    /// SHA-256 of the archive.
     pub sha256: String,
 }
 

@@ -29,7 +29,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns the facts that a reader should find, if it is confined to a node or not confined.
+    /// Returns the facts that a reader should find. `confined_to` is the node to which the reader
+    /// is confined, if any.
     pub fn expected(shape: &Shape, confined_to: Option<u32>) -> Facts {
         let dies = shape.parts(shape.sockets * shape.dies);
         let packages = shape.parts(shape.sockets);

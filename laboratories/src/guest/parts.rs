@@ -27,7 +27,7 @@ const MODULES: [&str; 7] = [
     "/sch_tbf.ko",
 ];
 
-/// Paths of the components.
+/// Paths of the components that a guest needs.
 pub struct Parts {
     pub kernel: PathBuf,
     /// Kernel modules in the order in which they are inserted. The list is empty if the user

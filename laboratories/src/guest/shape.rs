@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-/// OS numbers.
+/// OS numbers, in ascending order.
 pub type Numbers = BTreeSet<u32>;
 
 /// A guest. Cores are numbered throughout the machine, in the order of sockets and dies. Threads of

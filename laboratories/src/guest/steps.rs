@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// The init script of a guest, which runs the steps.
 pub const INIT: &str = include_str!("init.sh");
 
-/// One step.
+/// A step that the guest runs.
 #[derive(Debug, PartialEq)]
 pub struct Step {
     pub name: String,

@@ -33,7 +33,7 @@ const UNKNOWN_S: f64 = 0.05;
 pub struct Unit {
     program: Arc<Program>,
     tests: Vec<String>,
-    /// Stored duration, s.
+    /// Expected duration in seconds, from stored times.
     expected_s: f64,
 }
 

@@ -19,11 +19,11 @@ const CRATES: [&str; 3] = ["store", "analysis", "measure"];
 pub enum Type {
     /// A struct with named fields.
     Struct(syn::ItemStruct),
-    /// An enum.
+    /// An enum type.
     Enum(syn::ItemEnum),
     /// A set of words.
     Words(Words),
-    /// An alias.
+    /// A type alias.
     Alias(syn::Type),
     /// A counter for each word of the set of words with this name.
     Counters(String),
@@ -38,7 +38,7 @@ pub struct Words {
     name: String,
 }
 
-/// One word.
+/// A word of a set.
 pub struct Word {
     /// Attributes of the word, including its doc comment.
     pub attributes: Vec<Attribute>,

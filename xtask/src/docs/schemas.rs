@@ -76,7 +76,7 @@ struct Maker<'a> {
     records: &'a Records,
     /// Completed definitions, by the name of the type.
     defs: Map<String, Value>,
-    /// File in which each type is defined.
+    /// File that defines each type, by the name of the type.
     files: BTreeMap<String, String>,
 }
 

@@ -13,8 +13,9 @@ fn table(broken: Broken) -> String {
     format!("broken{}", broken.0)
 }
 
-/// Returns the name of the packet filter table of a fault on a machine, whose packet filter may
-/// also have other tables. `host` is the prefix of the host's objects.
+/// Returns the name of the packet filter table of a fault on a machine. The name begins with
+/// `host`, the prefix of the host's objects, because the machine's packet filter may also have
+/// other tables.
 fn host_table(host: &str, broken: Broken) -> String {
     format!("{host}-{}", table(broken))
 }

@@ -103,8 +103,8 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     };
     let error = format!("{:#}", host.set_limits(&volume).unwrap_err());
     assert!(error.contains("size of a volume is fixed"), "{error}");
-    // The spinning process is killed together with its host. The agent must report its end before
-    // the agent ends.
+    // The spinning process is killed together with its host. The agent must report the end of the
+    // process before the agent itself ends.
     hosts.end().unwrap();
     let Some(ProcessEnd::Status(status)) = host.agent().how_ended(spinner) else {
         panic!("its end was not told")

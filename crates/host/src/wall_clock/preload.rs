@@ -70,7 +70,7 @@ fn real() -> Clock {
 
 // SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
 #[unsafe(no_mangle)]
-// SAFETY: as above.
+// SAFETY: the caller keeps the promises that POSIX requires of it.
 pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
     let real = real();
     // SAFETY: the caller promises that this pointer is valid.
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
 
 // SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
 #[unsafe(no_mangle)]
-// SAFETY: as above.
+// SAFETY: the caller keeps the promises that POSIX requires of it.
 pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) -> c_int {
     let mut now = Timespec {
         seconds: 0,
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) ->
 
 // SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
 #[unsafe(no_mangle)]
-// SAFETY: as above.
+// SAFETY: the caller keeps the promises that POSIX requires of it.
 pub unsafe extern "C" fn time(seconds: *mut i64) -> i64 {
     let mut now = Timespec {
         seconds: 0,

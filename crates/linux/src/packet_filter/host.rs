@@ -27,7 +27,7 @@ pub enum PortEnd {
     Ours,
     /// The peer's end.
     Theirs,
-    /// Either of them.
+    /// Either end.
     Either,
 }
 

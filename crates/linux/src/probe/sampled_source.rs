@@ -51,7 +51,7 @@ pub struct ProbeCost {
     /// Bound on the error of the probe's times in ns, if the times come from the clock of another
     /// process.
     pub clock_bound_ns: Option<u64>,
-    /// Problems, each once.
+    /// Problems of the probe. The list contains each problem once.
     pub problems: Vec<String>,
 }
 

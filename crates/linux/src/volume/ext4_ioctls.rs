@@ -49,7 +49,7 @@ pub struct Extent {
     pub at: u64,
     /// Offset of the range on the device, in bytes.
     pub place: u64,
-    /// Length in bytes.
+    /// Length of the range in bytes.
     pub bytes: u64,
 }
 
@@ -152,7 +152,7 @@ pub fn open_placeless(device: &str) -> Result<OwnedFd> {
 pub fn freeze(root: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: FIFREEZE ignores its argument.
     let request = unsafe { ioctl::NoArg::<FREEZE>::new() };
-    // SAFETY: the same.
+    // SAFETY: FIFREEZE ignores its argument.
     unsafe { ioctl::ioctl(root, request) }
 }
 
@@ -160,7 +160,7 @@ pub fn freeze(root: &OwnedFd) -> Result<(), Errno> {
 pub fn thaw(root: &OwnedFd) -> Result<bool, Errno> {
     // SAFETY: FITHAW ignores its argument.
     let request = unsafe { ioctl::NoArg::<THAW>::new() };
-    // SAFETY: the same.
+    // SAFETY: FITHAW ignores its argument.
     match unsafe { ioctl::ioctl(root, request) } {
         Ok(()) => Ok(true),
         Err(Errno::INVAL) => Ok(false),
@@ -173,7 +173,7 @@ pub fn thaw(root: &OwnedFd) -> Result<bool, Errno> {
 pub fn shut_down(root: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: EXT4_IOC_SHUTDOWN reads a u32.
     let request = unsafe { ioctl::Setter::<SHUTDOWN, u32>::new(WITHOUT_JOURNAL) };
-    // SAFETY: the same.
+    // SAFETY: EXT4_IOC_SHUTDOWN reads a u32.
     unsafe { ioctl::ioctl(root, request) }
 }
 
@@ -198,7 +198,7 @@ pub(super) fn reconfigure(root: &OwnedFd, option: &str) -> Result<(), Errno> {
 pub fn identity(file: &OwnedFd) -> Result<(u64, u32), Errno> {
     // SAFETY: FS_IOC_GETVERSION writes an int, although the request number states another size.
     let request = unsafe { ioctl::Getter::<GET_VERSION, u32>::new() };
-    // SAFETY: the same.
+    // SAFETY: FS_IOC_GETVERSION writes an int, for which the request has space.
     let generation = unsafe { ioctl::ioctl(file, request) }?;
     Ok((rustix::fs::fstat(file)?.st_ino, generation))
 }
@@ -246,7 +246,7 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     // SAFETY: FS_IOC_FIEMAP reads and writes a struct fiemap with the number of extents that it
     // states.
     let request = unsafe { ioctl::Updater::<FIEMAP, Fiemap>::new(&mut map) };
-    // SAFETY: the same.
+    // SAFETY: FS_IOC_FIEMAP writes only to `map`, which has space for that number of extents.
     unsafe { ioctl::ioctl(file, request) }.context("get the blocks of the file (FIEMAP)")?;
     let end = at.saturating_add(bytes);
     let mut found = Vec::new();

@@ -122,7 +122,7 @@ impl LoopDevice {
         &self.name
     }
 
-    /// Returns its path.
+    /// Returns the path of the device.
     pub fn path(&self) -> String {
         format!("/dev/{}", self.name)
     }
@@ -166,7 +166,7 @@ impl LoopDevice {
     pub fn uncache(&self) -> Result<()> {
         // SAFETY: BLKFLSBUF ignores its argument.
         let request = unsafe { ioctl::NoArg::<FLUSH>::new() };
-        // SAFETY: the same.
+        // SAFETY: BLKFLSBUF ignores its argument.
         let flushed = unsafe { ioctl::ioctl(&self.open, request) };
         flushed.with_context(|| format!("drop {} from the page cache", self.path()))
     }
@@ -180,7 +180,7 @@ impl LoopDevice {
         let mut info: Info = [0; 232];
         // SAFETY: LOOP_GET_STATUS64 writes a struct loop_info64, which has the size of `Info`.
         let request = unsafe { ioctl::Updater::<GET_STATUS, Info>::new(&mut info) };
-        // SAFETY: the same.
+        // SAFETY: LOOP_GET_STATUS64 writes only to `info`.
         let read = unsafe { ioctl::ioctl(&self.open, request) };
         read.with_context(|| format!("get the size of {}", self.path()))?;
         // The kernel treats 0 as no limit.
@@ -188,7 +188,7 @@ impl LoopDevice {
         info[INFO_SIZE_LIMIT..INFO_SIZE_LIMIT + 8].copy_from_slice(&bytes.to_ne_bytes());
         // SAFETY: LOOP_SET_STATUS64 reads a struct loop_info64, which the kernel has just written.
         let request = unsafe { ioctl::Setter::<SET_STATUS, Info>::new(info) };
-        // SAFETY: the same.
+        // SAFETY: LOOP_SET_STATUS64 only reads a struct loop_info64.
         let set = unsafe { ioctl::ioctl(&self.open, request) };
         set.with_context(|| format!("limit the size of {} to {bytes}", self.path()))
     }

@@ -75,7 +75,7 @@ impl Answer {
 }
 
 impl Client {
-    /// Connected, nothing sent.
+    /// Returns a client that is connected, and has not sent any request.
     fn raw(server: &NullServer) -> Client {
         let socket = TcpStream::connect(server.address()).unwrap();
         // A bug could make a read wait forever. With this timeout, the test fails instead of
@@ -87,7 +87,7 @@ impl Client {
         }
     }
 
-    /// Connected and started.
+    /// Returns a client that is connected, and has sent STARTUP.
     fn new(server: &NullServer) -> Client {
         let mut client = Client::raw(server);
         let answer = client.ask(|out| request::startup(out, cql::Version::V4, 1, None));

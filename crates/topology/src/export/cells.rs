@@ -6,7 +6,7 @@ use crate::plan::Instance;
 
 /// A NUMA cell of a guest.
 pub struct GuestCell {
-    /// First vCPU.
+    /// Number of the first vCPU of the cell.
     pub first: u32,
     /// Number of vCPUs of the cell, at least one.
     pub count: u32,

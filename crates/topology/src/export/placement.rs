@@ -21,7 +21,7 @@ pub struct Placement {
     pub memory_nodes: Option<CpuSet>,
     /// Hardware that the guest sees.
     pub guest: Option<Guest>,
-    /// Memory, bytes.
+    /// Memory of the instance in bytes.
     pub memory_bytes: Option<u64>,
     /// Rack of the instance.
     pub rack: Option<String>,
@@ -35,7 +35,7 @@ pub struct Placement {
 /// Virtual hardware of a guest. Caches are omitted, because no format lists them separately.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Guest {
-    /// Virtual sockets.
+    /// Number of virtual sockets.
     pub sockets: u32,
     /// Number of dies of each socket.
     pub dies: u32,
@@ -71,7 +71,7 @@ pub struct FormatSupport {
 pub enum CpuNaming {
     /// The format does not name CPUs.
     No,
-    /// As a set.
+    /// The format names the CPUs of an instance as a set.
     Set,
     /// The format names one CPU for each vCPU.
     Ordered,
