@@ -78,7 +78,7 @@ impl Facts<'_> {
         (sentences, sweeps)
     }
 
-    /// Returns those of these facts that are needed to judge the requirements.
+    /// Returns the facts that are needed to judge the requirements.
     pub fn required<'a>(&'a self, sweeps: &'a [SweepRecord]) -> RequirementFacts<'a> {
         RequirementFacts {
             study: self.study,

@@ -1,8 +1,8 @@
-//! Finds causes of a run's imprecision that no single trial shows, but all trials together. A cause
-//! comes before its consequences.
+//! Finds causes of a run's imprecision that become visible only when all trials are considered
+//! together. In the list of causes, a cause comes before its consequences.
 //!
-//! Each rule judges one trial. Only several trials show that a node warmed up for the whole run,
-//! that other programs came and went, or that compactions piled up.
+//! Each rule judges one trial. So a rule cannot show that a node warmed up for the whole run, that
+//! other programs came and went, or that compactions piled up.
 
 use analysis::procedure::Point;
 use analysis::{RunStep, RunTrend, VariantName, autocorrelation};

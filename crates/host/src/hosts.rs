@@ -1,5 +1,5 @@
 //! Isolated hosts, each with an agent. Each simulated host has a network on a switch, control
-//! groups and a volume. A remote machine has those of these objects that it permits.
+//! groups and a volume. A remote machine has the same objects, as far as it permits them.
 //!
 //! Invariants: all objects belong to the agents' namespaces and mounts, and always disappear with
 //! them. Only directories can remain: those of control groups, and those in the cluster's folder.

@@ -1,4 +1,5 @@
-//! The control groups of one host: its CPUs, its share of them, its memory and its disk.
+//! The control groups of one host. They limit the CPUs that the host may use, its share of their
+//! time, its memory and its disk.
 //!
 //! Both versions of control groups are supported, also side by side. Version 1 has a hierarchy per
 //! controller. Version 2 has one hierarchy for all controllers. Even without a controller, version

@@ -13,7 +13,7 @@ pub use link::LinkState;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// Size of `struct nlmsghdr`, which has the length, kind, flags, sequence number and port.
+/// Size in bytes of `struct nlmsghdr`, which has the length, kind, flags, sequence number and port.
 pub(super) const HEADER_BYTES: usize = 16;
 
 pub(super) const NLMSG_ERROR: u16 = 2;

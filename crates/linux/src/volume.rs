@@ -1,9 +1,9 @@
 //! The data volume of a host. It is a sparse image on a loop device, with a file system.
 //!
 //! Invariants: once the volume is mounted, its image has no name. The loop device releases the
-//! image with its last user. The mount is only visible in the mount namespace of its host. So the
-//! mount disappears when that namespace has no more processes, however this program ends. The image
-//! is sparse, so cassay checks the free space for it first.
+//! image when its last user closes it. The mount is only visible in the mount namespace of its
+//! host. So the mount disappears when that namespace has no more processes, however this program
+//! ends. The image is sparse, so cassay checks the free space for it first.
 //!
 //! An agent that has a volume keeps it open, whether it is mounted or not, and another agent may
 //! then mount it. Only one agent mounts it at a time. This agent holds the lock of the device until

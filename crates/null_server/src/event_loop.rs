@@ -112,7 +112,7 @@ impl Acceptor {
 
 /// An event loop and its state.
 pub struct EventLoop {
-    /// Handle for other threads.
+    /// Handle with which other threads control this loop.
     pub door: Arc<EventLoopHandle>,
     /// Channel for the arrival times of requests, if the caller has requested them.
     pub arrivals: Option<SyncSender<Arrival>>,

@@ -136,7 +136,8 @@ impl Repository {
         }
     }
 
-    /// Describes the route of the connection in messages, such as a proxy.
+    /// Returns a remark for messages if the connection goes through a proxy, and an empty text
+    /// otherwise.
     fn way(&self) -> &'static str {
         if self.is_behind_proxy {
             " (through the proxy of the environment)"

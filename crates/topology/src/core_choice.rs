@@ -25,7 +25,7 @@ pub(crate) struct Pool {
     pub units: Vec<Unit>,
     /// Number of cells that use each unit.
     pub uses: Vec<u32>,
-    /// A unit with fewer uses than this number is free.
+    /// Maximum number of uses of a unit. A unit with fewer uses is free.
     pub layer: u32,
     /// Indices of the units of each pair of node and package.
     pub domains: Vec<Vec<usize>>,

@@ -103,7 +103,7 @@ fn on_a_kept_cluster(only: &[String]) -> Result<Vec<ListedFault>> {
     Ok(kinds)
 }
 
-/// Returns the kinds that the kept cluster supports.
+/// Returns the kinds of faults that the kept cluster supports.
 fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<ListedFault>> {
     let listed = called(lab, &["fault", "list", "--json"])?;
     let listed: serde_json::Value = serde_json::from_str(&listed).context("read the kinds")?;

@@ -23,7 +23,7 @@ pub enum Answer {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// Targets and packages that are checked.
+    /// Targets and packages to check.
     pub graph: Graph,
     /// Rules about advisories. Only cargo-deny uses these rules, because it has the database of
     /// advisories.
@@ -35,7 +35,7 @@ pub struct Rules {
     _sources: Sources,
 }
 
-/// Targets and packages that are checked.
+/// Targets and packages to check.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {

@@ -1,5 +1,5 @@
-//! Finds values with needless intermediate names. Successive calls should form a chain. There
-//! should be no name between two calls that is used only for the second call (`let rows =
+//! Finds values with needless intermediate names. Successive calls should form a chain. The code
+//! should not name the result of a call if only the next call uses this name (`let rows =
 //! all.iter(); let rows = rows.filter(…);`).
 
 use super::Violation;

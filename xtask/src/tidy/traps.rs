@@ -6,8 +6,8 @@ use crate::tree::Tree;
 
 const DOCUMENT: &str = "docs/traps.md";
 
-/// Checks that each test in the last column of the table is a function in the file that is named
-/// with the test.
+/// Checks the last column of the table, which names tests and their files. Each test must be a
+/// function in its file.
 pub fn traps(tree: &Tree) -> Vec<Violation> {
     let Some(document) = tree.file(DOCUMENT) else {
         return vec![Violation::in_file(DOCUMENT, "is missing")];

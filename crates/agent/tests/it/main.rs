@@ -1,6 +1,6 @@
 //! Tests with real agents. The tests start this program again as the agents of hosts, and as the
-//! guards of these agents. On a machine that does not permit simulated hosts, the tests report that
-//! directly on stderr, and are omitted.
+//! guards of these agents. On a machine that does not permit simulated hosts, each test only
+//! reports on stderr that it was skipped.
 
 #![allow(
     clippy::unwrap_used,

@@ -47,8 +47,9 @@ pub trait Starter {
     /// Those of [`Starter::stopping`].
     fn pausing(&self, node: NodeIndex) -> Result<Injection>;
 
-    /// Returns the process of a node, with a start command for a node without data, which streams
-    /// its data from other nodes. Also returns the data folders of the node.
+    /// Returns the process of a node, with a command that starts the node without data. After this
+    /// start, the node streams its data from other nodes. Also returns the data folders of the
+    /// node.
     ///
     /// # Errors
     /// The node does not run.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The clock, and the order to heal the fault.
+/// A clock that also receives the controller's order to heal the fault.
 pub trait Timer {
     /// Returns the time of the monotonic clock, in ns.
     fn now_ns(&self) -> u64;

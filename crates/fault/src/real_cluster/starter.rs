@@ -1,4 +1,4 @@
-//! Starts of a real cluster's nodes.
+//! Starting and stopping the nodes of a real cluster.
 
 use super::{Live, RESTART_LIMIT};
 use crate::cluster_under_test::Starter;

@@ -24,7 +24,7 @@ const GET_RULE: u16 = 7;
 const NEW_SET: u16 = 9;
 const NEW_SET_ELEMENTS: u16 = 12;
 
-/// Size of `struct nfgenmsg`, which has the family, version and subsystem.
+/// Size in bytes of `struct nfgenmsg`, which has the family, version and subsystem.
 const FAMILY_HEADER_BYTES: usize = 4;
 /// `NF_ACCEPT`, the verdict for packets that no rule drops.
 const ACCEPT: u32 = 1;
@@ -86,10 +86,10 @@ const IPPROTO_TCP: u8 = 6;
 /// Denominator of a share of packets. A share is a number of millionths.
 pub const SHARES: u32 = 1_000_000;
 
-/// `IFNAMSIZ`, the length of a link's name as a key. The name is padded with zeros.
+/// `IFNAMSIZ`, the length in bytes of a link's name as a key. The name is padded with zeros.
 pub const LINK_KEY_BYTES: usize = 16;
 
-/// Length of a port as a key. The next constant is the length of an address.
+/// Length of a port as a key, in bytes. The next constant is the length of an address.
 pub const PORT_KEY_BYTES: usize = 2;
 pub const ADDRESS_KEY_BYTES: usize = 4;
 

@@ -14,7 +14,7 @@ const ARP_NOTIFY: u16 = 22;
 
 const IFF_LOWER_UP: u32 = 1 << 16;
 
-/// Size of `struct ifinfomsg`.
+/// Size of `struct ifinfomsg` in bytes.
 const LINK_HEADER_BYTES: usize = 16;
 
 /// State of a link in the kernel.

@@ -1,8 +1,8 @@
 //! A loop device. The module attaches an image to it, and can make the device shorter than the
 //! image.
 //!
-//! Invariant: the device releases its image with its last user. So this module keeps the device
-//! open as long as the image is needed.
+//! Invariant: the device releases its image when the last user closes the device. So this module
+//! keeps the device open as long as the image is needed.
 
 use anyhow::{Context, Result};
 use rustix::fd::{AsRawFd, OwnedFd};

@@ -82,7 +82,7 @@ impl std::error::Error for Refusal {}
 pub struct UnreachedMachines {
     /// Number of machines in the group.
     pub count_wanted: usize,
-    /// Unreachable machines with the reasons, in the order of the group.
+    /// Unreachable machines with the reasons, in the order of the machines in the group.
     pub refusals: Vec<Refusal>,
 }
 
