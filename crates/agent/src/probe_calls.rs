@@ -28,7 +28,7 @@ struct ActiveWatch {
 }
 
 impl ActiveWatches {
-    /// Ends all probes, because their controller has disconnected.
+    /// Ends all probes after their controller has disconnected.
     pub fn end(&self) {
         lock(&self.0).all.clear();
     }

@@ -1,4 +1,4 @@
-//! Fits the curve through the points of each variant.
+//! Fits a curve through the points of each variant.
 
 use super::comparisons::{COMPARED, is_search, used};
 use super::points::{places_of, state_of};

@@ -120,8 +120,9 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     }
 }
 
-/// Decides whether an invalid trial still provides information about the target. A trial whose
-/// client could not apply the requested load does not, regardless of other problems.
+/// Decides whether an invalid trial still provides information about the target. If the client
+/// could not apply the requested load, the trial does not provide such information, regardless of
+/// other problems.
 fn judged(finding: &TrialFinding) -> TrialJudgement {
     if finding.verdict != Verdict::Invalid {
         return TrialJudgement::Fair;

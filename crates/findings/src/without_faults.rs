@@ -79,7 +79,8 @@ struct Beside<'a> {
     number: usize,
     fault: &'a FaultRecord,
     stretch: usize,
-    /// Pairs of periods by block. The first of each pair is without the fault, the second with it.
+    /// Pairs of periods by block. The first period of each pair is without the fault, and the
+    /// second period is with the fault.
     pairs: Vec<(usize, [StretchRecord; 2])>,
 }
 

@@ -275,7 +275,7 @@ impl Agent {
         self.call(&StartProcess::from_command(command, output)?)
     }
 
-    /// Starts a process from a prepared start.
+    /// Starts a process by its start command.
     ///
     /// # Errors
     /// Those of [`Agent::start`].

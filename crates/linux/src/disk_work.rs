@@ -12,8 +12,8 @@ const TELLING_S: f64 = 0.5;
 /// Maximum number of requests of a trial. A disk that performs all of them in time is not limited.
 const REQUESTS_MAX: u64 = 2000;
 
-/// Number of requests of a trial of a limit in bytes per second, unless the requests would then be
-/// too small.
+/// Number of requests in the trial of a limit in bytes per second. A trial has fewer requests if
+/// they would otherwise be too small.
 const REQUESTS_OF_RATE: u64 = 32;
 
 /// Size of the largest request, in blocks. It corresponds to 1 MiB.

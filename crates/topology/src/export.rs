@@ -41,7 +41,7 @@ pub struct Format {
     pub read: fn(&str) -> Result<Placement, ReadError>,
 }
 
-/// Files that an export in this format has. Each variant contains the function that writes a file.
+/// Files of an export. Each variant contains the function that writes a file.
 pub enum Scope {
     /// One file per instance.
     Instance(fn(&Source, &Instance) -> Result<String, ExportError>),

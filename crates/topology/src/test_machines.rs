@@ -62,7 +62,8 @@ pub enum Numbering {
     /// The first threads of all cores come first, in the order of the cores, and then the second
     /// threads.
     Block,
-    /// Like `Block`, but neighbouring numbers are in different packages.
+    /// The first threads of all cores come first, and then the second threads, as in `Block`. But
+    /// neighbouring numbers are in different packages.
     RoundRobin,
     /// The threads of a core have neighbouring numbers.
     Adjacent,

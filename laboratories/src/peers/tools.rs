@@ -75,9 +75,9 @@ impl Tool {
         }
     }
 
-    /// Returns true if the tool takes part in `case`. A variant of cassay takes part only if it
-    /// differs from the other variants. In a closed loop, less frequent releases have no effect.
-    /// The table of rows matters only for reads from a real Cassandra.
+    /// Returns true if the tool takes part in `case`. A variant of cassay takes part only in cases
+    /// in which it can differ from plain cassay. Less frequent releases have an effect only at an
+    /// offered rate. The choice of the table has an effect only on reads from a real Cassandra.
     pub fn takes(self, case: Case) -> bool {
         match self {
             Tool::CassayBatched => matches!(case.load, Load::Rate(_)),

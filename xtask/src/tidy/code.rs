@@ -41,7 +41,8 @@ const PURE_BANS: [&str; 9] = [
 ];
 /// The crate that makes plans, which reads only the files of the study.
 const PLANS: &str = "study";
-/// Words that indicate an access that only the execution of a plan requires.
+/// Words that the crate [`PLANS`] must not contain, because only the execution of a plan requires
+/// these accesses.
 const PLAN_BANS: [&str; 6] = [
     "std::env",
     "std::process",

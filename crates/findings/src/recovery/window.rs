@@ -26,7 +26,7 @@ pub struct Window {
     at_ms: BTreeMap<i64, usize>,
 }
 
-/// Facts about an interval in addition to its slice.
+/// Counters of an interval that its [`Slice`] does not contain.
 #[derive(Default)]
 struct Second {
     errors: BTreeMap<String, BTreeMap<String, u64>>,

@@ -30,8 +30,8 @@ pub struct Setting {
     pub machine: MachineSize,
     /// Name of the load, if the study has several loads.
     pub load: String,
-    /// Latency bound, as the percentile, such as `p99`, and the bound in ns. `None` if the
-    /// throughput is not the highest within a bound.
+    /// Latency bound of the throughput: the percentile, such as `p99`, and the bound in ns. `None`
+    /// if the throughput has no latency bound.
     pub bound: Option<(String, u64)>,
     /// Goal of the search, such as `p99 within 10 ms`. `None` if the throughput is not the result
     /// of a search.

@@ -25,7 +25,8 @@ const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: 
                      procedure: {peak: {rate: {from: 1000, to: 8000}, p99_ms: 10, expected: \
                      0.5}}\nvariants: {a: {}, b: {}}\nrepeat: {blocks: 3}\n";
 
-/// Returns the trials of a search whose p99 is within the bound up to `limit`.
+/// Returns the trials of a search. The p99 is within the bound at loads up to `limit`, and outside
+/// of the bound above.
 fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFinding> {
     let of = study.variants.iter().find(|one| one.name.as_str() == variant).unwrap();
     let mut trials: Vec<TrialFinding> = Vec::new();

@@ -80,8 +80,8 @@ fn ratio<'a>(record: &'a WithoutFaultsRecord, metric: &str) -> &'a ComparisonRec
     all.find(|one| one.metric == metric).unwrap()
 }
 
-/// Throughput differs far more between blocks than the fault changes it, so only pairs show the
-/// effect of the fault.
+/// The differences of throughput between blocks are far larger than the effect of the fault, so
+/// only pairs show this effect.
 #[test]
 fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
     let found = run(&study(5, "threads: 8"), 0.8);

@@ -54,7 +54,7 @@ impl Restartable {
 pub struct Start(pub StartProcess);
 
 impl Start {
-    /// Builds a start of `command`, which writes its output to the file `output`.
+    /// Builds the value from `command`. The process will write its output to the file `output`.
     ///
     /// # Errors
     /// An argument is not Unicode.

@@ -27,7 +27,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 const TABLE: &str = "cassay-test-h1-broken0";
 
-/// A host, another host, and a link between them.
+/// Network namespaces of two hosts, which a link connects.
 struct Two {
     host: Namespace,
     other: Namespace,

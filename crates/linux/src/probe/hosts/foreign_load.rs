@@ -28,7 +28,8 @@ use std::path::{Path, PathBuf};
 /// node was stopped, and has no reading at other samples.
 pub const STOPPED: &str = "stat.stopped";
 
-/// The machine, and the processes and devices that are not foreign.
+/// Probe of the foreign load. It reads the machine, and the processes and devices that are not
+/// foreign.
 pub(crate) struct ForeignLoad {
     cpus: BTreeSet<String>,
     stat: KernelFile,
