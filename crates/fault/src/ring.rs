@@ -207,7 +207,7 @@ impl PendingOperation {
 }
 
 /// Waits until the operation of the node has ended, and then heals the fault. The result includes
-/// that of the operation.
+/// the result of the operation.
 fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
     let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
     let ended = loop {

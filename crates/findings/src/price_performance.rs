@@ -216,7 +216,8 @@ fn held(
     let point = points
         .iter()
         .find(|point| point.variant == variant.name && point.point == Some(rate))?;
-    // A point without an interval cannot be used for planning, because it has no lower end.
+    // A point without an interval cannot be used for planning, because planning uses the lower end
+    // of the interval.
     let [least, _] = point.ops_per_s_ci95?;
     Some((rate.value(), least))
 }

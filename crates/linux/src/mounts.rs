@@ -40,7 +40,8 @@ fn parse_line(line: &str, folder: &Path) -> Option<MountedFileSystem> {
     (Path::new(&place) == folder).then(|| MountedFileSystem {
         source: unescaped(source),
         kind: kind.to_owned(),
-        // Linux 6.14 marks a file system that became read-only after an error with a separate word.
+        // Since Linux 6.14, a separate word marks a file system that became read-only after an
+        // error.
         is_read_only: has(own, &["ro"]) || has(all, &["ro", "emergency_ro"]),
         is_shut_down: has(all, &["shutdown"]),
     })

@@ -219,8 +219,8 @@ impl Histogram {
         let mut before = 0;
         for bucket in buckets {
             let value = Histogram::lowest_equivalent_ns(bucket.value_iterated_to());
-            // Lower buckets are at most as wide, so the gap is a multiple of the width of the last
-            // bucket.
+            // The previous bucket is at most as wide as this bucket, so the gap is a multiple of
+            // the width of the previous bucket.
             write_number(to, (value - before) >> width_bits(before));
             write_number(to, bucket.count_since_last_iteration());
             before = value;

@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Limit of OS numbers, which must be lower. The kernel itself supports at most 8192 CPUs.
+/// Upper limit of OS numbers. Every OS number must be below this limit. The kernel itself supports
+/// at most 8192 CPUs.
 pub const CPU_NUMBERS_MAX: u32 = 8192;
 
 /// Maximum number of ranges in a list. No machine has this many ranges that do not touch.

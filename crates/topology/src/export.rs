@@ -89,7 +89,7 @@ pub struct ExportFile {
     /// File name, which consists of the host, the number of the instance and the extension. The
     /// name contains only letters, digits, `.`, `_` and `-`.
     pub file: String,
-    /// Number of the instance for which the file is. `None` for a file for the host.
+    /// Number of the instance to which the file applies. `None` if the file applies to the host.
     pub instance: Option<u32>,
     /// Content of the file.
     pub text: String,

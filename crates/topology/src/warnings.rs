@@ -21,7 +21,7 @@ pub enum WarningKind {
     Other,
 }
 
-/// An argument against a plan. In JSON, a warning is a string with this sentence.
+/// An argument against a plan, as a sentence. In JSON, a warning is a string with the sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Warning {

@@ -75,7 +75,7 @@ pub fn run(only: &[String]) -> Result<()> {
 }
 
 /// Kills the command and the guards, for one kind of fault after another, on one kept cluster.
-/// Returns the kinds.
+/// Returns these kinds of faults.
 fn on_a_kept_cluster(only: &[String]) -> Result<Vec<ListedFault>> {
     let lab = Lab::make("")?;
     let up = ["target", "up", "--hosts", "3", "--heap", "512MiB"];

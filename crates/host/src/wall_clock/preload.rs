@@ -68,9 +68,10 @@ fn real() -> Clock {
     unsafe { core::mem::transmute::<*mut c_void, Clock>(found) }
 }
 
-// SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
+// SAFETY: the name and the signature are those of POSIX, and the caller meets the requirements of
+// POSIX.
 #[unsafe(no_mangle)]
-// SAFETY: the caller keeps the promises that POSIX requires of it.
+// SAFETY: the caller meets the requirements of POSIX.
 pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
     let real = real();
     // SAFETY: the caller promises that this pointer is valid.
@@ -85,9 +86,10 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
     code
 }
 
-// SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
+// SAFETY: the name and the signature are those of POSIX, and the caller meets the requirements of
+// POSIX.
 #[unsafe(no_mangle)]
-// SAFETY: the caller keeps the promises that POSIX requires of it.
+// SAFETY: the caller meets the requirements of POSIX.
 pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) -> c_int {
     let mut now = Timespec {
         seconds: 0,
@@ -107,9 +109,10 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) ->
     code
 }
 
-// SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
+// SAFETY: the name and the signature are those of POSIX, and the caller meets the requirements of
+// POSIX.
 #[unsafe(no_mangle)]
-// SAFETY: the caller keeps the promises that POSIX requires of it.
+// SAFETY: the caller meets the requirements of POSIX.
 pub unsafe extern "C" fn time(seconds: *mut i64) -> i64 {
     let mut now = Timespec {
         seconds: 0,
