@@ -41,7 +41,8 @@ impl Facts<'_> {
         // The question of a matrix is about the effects of its axes, so the effects come first.
         let mut sentences = effects::sentences(self.effects);
         sentences.extend(screen::sentences(self.screens));
-        // If the study ends when its question is answered, the answer comes next.
+        // In a study that ends when its question is answered, the answers of the comparisons come
+        // next.
         let answers = self.compared.records.iter();
         sentences.extend(
             answers.filter_map(|one| comparison::answered(one, self.scatter(one).as_ref())),

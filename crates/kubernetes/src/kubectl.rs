@@ -80,7 +80,7 @@ impl Kubectl {
         &self.program
     }
 
-    /// Returns the same value for another namespace.
+    /// Returns a value for another namespace of the same context.
     ///
     /// # Errors
     /// The namespace is not a valid name.

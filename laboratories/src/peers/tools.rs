@@ -48,7 +48,7 @@ pub struct Run {
     /// 99th percentile of the release lag in µs. `None` without a fixed rate, and for tools that do
     /// not report it.
     pub lag_p99_us: Option<f64>,
-    /// Lag of requests at the null target behind equal intervals in µs, as the median and the 99th
+    /// Lag of requests at the null target behind an even spacing, in µs, as the median and the 99th
     /// percentile. `None` without a fixed rate.
     pub server_lag_us: Option<[f64; 2]>,
 }

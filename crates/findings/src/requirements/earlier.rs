@@ -131,8 +131,8 @@ fn none_is_good(study: &Study) -> String {
     )
 }
 
-/// Returns the records of a variant compared with an earlier run of this name. The two findings are
-/// those of the earlier run and of this run.
+/// Returns the records of the comparison of a variant with an earlier run. `name` is the name of
+/// the earlier run. The findings are those of the earlier run and of this run.
 pub(super) fn beside(
     variant: &Variant,
     name: String,

@@ -66,8 +66,8 @@ pub trait SampledSource: Send {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()>;
 
     /// Takes a last sample when the probes stop, for readings that would otherwise be lost. An
-    /// example is the pauses in a log since the last sample. Rates over a partial period are not
-    /// needed.
+    /// example is a log, which may contain pauses since the last sample. Rates over a partial
+    /// period are not needed.
     ///
     /// # Errors
     /// Those of [`SampledSource::look`].
