@@ -18,6 +18,7 @@
 //!   [`mod@scale_up`] for curves, which [`least_squares`] fits.
 //! - Judgements: [`rules`] on the validity of a trial, [`require`] on requirements, [`capacity`] on
 //!   the value of a throughput, [`mod@limits`] on the resource that was nearest its limit.
+//! - Profiles: [`mod@profile`] for the frames in which two variants differ.
 //! - Failures: [`mod@recovery`] from a fault, [`durability`] of acknowledged writes, [`linear`] for
 //!   the linearizability of registers.
 
@@ -36,6 +37,7 @@ pub mod linearizability;
 pub mod multiple_comparisons;
 pub mod percentile_interval;
 pub mod procedure;
+pub mod profile;
 pub mod recovery;
 pub mod require;
 pub mod robust;

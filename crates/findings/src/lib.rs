@@ -19,6 +19,7 @@ mod limits;
 mod next_step;
 mod points;
 mod price_performance;
+pub mod profiles;
 mod published;
 pub mod recovery;
 mod requirements;
@@ -76,6 +77,10 @@ pub fn conclude(
         Ok(run) => {
             let now_ns = clock::unix_ns();
             found.time_use = Some(store::time_use(&run.journal, now_ns, &found.trials));
+            match profiles::of_trials(study, &run, &found.trials) {
+                Ok(profiles) => found.profiles = profiles,
+                Err(error) => say_why(error),
+            }
         }
         Err(error) => say_why(error),
     }

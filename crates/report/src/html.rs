@@ -9,10 +9,12 @@ mod headline;
 
 use crate::box_picture;
 use crate::escape::escape;
+use crate::icicle;
 use crate::page::{
     Align, Block, Card, Cell, Chart, Column, Fold, Mark, Page, Row, Section, Table, Tone,
 };
 use crate::plotly::figure;
+use crate::svg;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use sha2::{Digest, Sha256};
@@ -32,19 +34,31 @@ const CHARTS: &[u8] = include_bytes!("../assets/plotly/plotly-basic.min.js.gz");
 /// scripts and styles are allowed, by their digests. The chart library adds an empty style element,
 /// and fills it through the object model. The library also sets attributes `style`, which can
 /// neither load resources nor run code. `data:` and `blob:` are needed to save a chart as an image.
-fn policy(charts: bool) -> String {
+fn policy(scripts: &Scripts) -> String {
     let digest = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
-    let scripts = if charts {
-        format!("{} {LIBRARY_DIGEST}", digest(&script()))
-    } else {
-        "'none'".to_string()
-    };
+    let mut allowed: Vec<String> = Vec::new();
+    if scripts.charts {
+        allowed.extend([digest(&script()), LIBRARY_DIGEST.to_owned()]);
+    }
+    if scripts.icicles {
+        allowed.push(digest(icicle::SCRIPT));
+    }
+    if allowed.is_empty() {
+        allowed.push("'none'".to_owned());
+    }
+    let scripts = allowed.join(" ");
     format!(
         "default-src 'none'; style-src-elem {} {}; style-src-attr 'unsafe-inline'; \
          script-src {scripts}; img-src data: blob:; base-uri 'none'; form-action 'none'",
         digest(&style()),
         digest("")
     )
+}
+
+/// Scripts that a page needs.
+struct Scripts {
+    charts: bool,
+    icicles: bool,
 }
 
 /// Returns the content of the style element.
@@ -69,8 +83,11 @@ const ON_PAPER: &str = "A printed report contains the answer and the first chart
 /// Renders a page.
 pub fn html(page: &Page) -> String {
     let body = body(page);
-    let charts = body.contains("class=\"plot\"");
-    let library = if charts { packed_library() } else { "" };
+    let scripts = Scripts {
+        charts: body.contains("class=\"plot\""),
+        icicles: body.contains("class=\"icicle\""),
+    };
+    let library = if scripts.charts { packed_library() } else { "" };
     let mut out = String::with_capacity(body.len() + library.len() + 64 * 1024);
     out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     let _ = writeln!(
@@ -79,7 +96,7 @@ pub fn html(page: &Page) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{}</title>\n<style>{}</style>\n</head>",
-        policy(charts),
+        policy(&scripts),
         escape(&page.title),
         style()
     );
@@ -120,7 +137,7 @@ fn prose(text: &str) -> String {
 }
 
 /// Escapes JSON for a script element, because a `<` in the JSON could end the element.
-fn escape_json(json: &str) -> String {
+pub fn escape_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
@@ -202,6 +219,8 @@ fn block(out: &mut String, what: &Block) {
         Block::Table(what) => table(out, what),
         Block::Chart(what) => chart(out, what),
         Block::Picture(what) => box_picture::figure(out, what),
+        Block::Icicle(what) => icicle::figure(out, what),
+        Block::Figure(id, what) => svg::section_figure(out, id, what),
         Block::Choice(label, charts) => choice(out, label, charts),
         Block::List(heading, items) => list(out, heading, items),
         Block::Facts(facts) => {

@@ -16,6 +16,7 @@ mod export_figures;
 mod flatten_json;
 mod history;
 mod html;
+mod icicle;
 mod json;
 mod junit;
 mod markdown;
@@ -51,8 +52,8 @@ pub fn figure_file(page: &Page) -> Option<String> {
 }
 pub use page::{
     Align, Axis, Band, Block, BoxGroup, Card, Cell, Chart, Color, Column, Dash, Figure, Fold,
-    Headline, Leaf, Mark, Page, Panel, Part, Picture, Row, Scale, Section, Series, Shape, Style,
-    Table, Tone, Verdict, XValues,
+    FrameKind, Headline, Icicle, IcicleFrame, Leaf, Mark, Page, Panel, Part, Picture, Row, Scale,
+    Section, Series, Shape, Style, Table, Tone, Verdict, XValues,
 };
 #[cfg(feature = "png")]
 pub use png::png;

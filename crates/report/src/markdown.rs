@@ -97,6 +97,8 @@ fn block(out: &mut String, what: &Block) {
         Block::Facts(_)
         | Block::Chart(_)
         | Block::Picture(_)
+        | Block::Icicle(_)
+        | Block::Figure(..)
         | Block::Choice(..)
         | Block::Marks(_)
         | Block::Code(_)

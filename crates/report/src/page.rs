@@ -6,11 +6,13 @@
 mod box_picture;
 mod columns;
 mod headline;
+mod icicle;
 mod lead_figure;
 
 pub use box_picture::{BoxGroup, Leaf, Part, Picture, Style};
 pub use columns::TableBuilder;
 pub use headline::{Figure, Headline, NextStep};
+pub use icicle::{FrameKind, Icicle, IcicleFrame};
 pub use lead_figure::{
     AxisScale, ColorRole, CurvePlot, LeadFigure, Mark as LeadMark, Plot, PlotAxis, RowsPlot,
     ValueRow,

@@ -30,16 +30,31 @@ const GAP_PX: f64 = 28.0;
 /// Distance between lines of text.
 const LINE_PX: f64 = TEXT_PX + 3.0;
 
-/// Writes the figure with its heading and its legend.
+/// Writes the figure at the top of a page, with its heading and its legend.
 pub fn figure(out: &mut String, lead: &LeadFigure) {
     let _ = write!(
         out,
         "<figure class=\"glance\"><h2>{}</h2>",
         escape(&lead.title)
     );
+    both_drawings(out, lead, "");
+}
+
+/// Writes the figure within a section. `id` is its anchor.
+pub fn section_figure(out: &mut String, id: &str, lead: &LeadFigure) {
+    let _ = write!(
+        out,
+        "<figure class=\"glance\" id=\"{id}\"><h4>{}</h4>",
+        escape(&lead.title)
+    );
+    both_drawings(out, lead, &format!("{id}-"));
+}
+
+/// Writes the wide and the narrow drawing, and the legend. `prefix` begins the anchors.
+fn both_drawings(out: &mut String, lead: &LeadFigure, prefix: &str) {
     let names = names::legend(&lead.plots);
     for (class, width) in [("wide", WIDE_PX), ("narrow", NARROW_PX)] {
-        drawing(out, lead, class, width, names.is_empty());
+        drawing(out, lead, (prefix, class), width, names.is_empty());
     }
     out.push_str("<figcaption>");
     if !lead.legend.is_empty() || !names.is_empty() {
@@ -71,7 +86,7 @@ const MARGIN_PX: f64 = 16.0;
 pub fn file(lead: &LeadFigure) -> String {
     let names = names::legend(&lead.plots);
     let mut plots = String::new();
-    drawing(&mut plots, lead, "wide", WIDE_PX, names.is_empty());
+    drawing(&mut plots, lead, ("", "wide"), WIDE_PX, names.is_empty());
     let height = height_of_all(&areas(&lead.plots, WIDE_PX, true)) + TITLE_PX;
     let keys: Vec<&(ColorRole, String)> = names.iter().chain(&lead.legend).collect();
     let rows = key_rows(&keys);
@@ -152,9 +167,10 @@ fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_nam
     let height = height_of_all(&areas);
     let _ = write!(
         out,
-        "<svg class=\"{class}\" role=\"img\" aria-labelledby=\"{class}-title {class}-what\" \
-         viewBox=\"0 0 {width} {height:.0}\"><title id=\"{class}-title\">{}</title>\
-         <desc id=\"{class}-what\">{}</desc>",
+        "<svg class=\"{class}\" role=\"img\" aria-labelledby=\"{prefix}{class}-title \
+         {prefix}{class}-what\" viewBox=\"0 0 {width} {height:.0}\">\
+         <title id=\"{prefix}{class}-title\">{}</title>\
+         <desc id=\"{prefix}{class}-what\">{}</desc>",
         escape(&lead.title),
         escape(&lead.what)
     );

@@ -134,7 +134,12 @@ fn block(out: &mut String, what: &Block) {
     match what {
         Block::Text(text) | Block::Note(_, text) => paragraph(out, text, ""),
         Block::Table(what) => table(out, what),
-        Block::Chart(_) | Block::Picture(_) | Block::Choice(..) | Block::Details(..) => {}
+        Block::Chart(_)
+        | Block::Picture(_)
+        | Block::Icicle(_)
+        | Block::Figure(..)
+        | Block::Choice(..)
+        | Block::Details(..) => {}
         Block::List(heading, items) => {
             line(out, &clean(heading));
             for item in items {

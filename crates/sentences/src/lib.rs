@@ -12,6 +12,7 @@ pub mod interval;
 pub mod ladder;
 pub mod limit;
 pub mod price_performance;
+pub mod profile;
 pub mod requirement;
 pub mod result_place;
 pub mod scale_up;

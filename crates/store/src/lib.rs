@@ -44,6 +44,7 @@ mod overview;
 pub mod point;
 mod price_performance;
 mod profile;
+mod profile_findings;
 mod published;
 mod quantiles;
 mod reasons;

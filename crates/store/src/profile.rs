@@ -51,7 +51,7 @@ pub struct ProfileRecord {
 
 /// List of a trial's profiles, in `profiles.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct ProfilesRecord {
+struct ProfileListRecord {
     format: u32,
     profiles: Vec<ProfileRecord>,
 }
@@ -69,7 +69,7 @@ impl TrialWriter {
     pub fn write_profiles(&self, profiles: Vec<(ProfileRecord, String)>) -> Result<()> {
         let folder = self.path().join(file::PROFILES);
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-        let mut record = ProfilesRecord {
+        let mut record = ProfileListRecord {
             format: FORMAT,
             profiles: Vec::new(),
         };
@@ -93,7 +93,7 @@ impl Trial {
         if !path.exists() {
             return Ok(Vec::new());
         }
-        Ok(read_json::<ProfilesRecord>(&path)?.profiles)
+        Ok(read_json::<ProfileListRecord>(&path)?.profiles)
     }
 
     /// Returns the folded stacks of a profile, one line at a time.

@@ -44,6 +44,10 @@ pub use crate::nodes_record::{
     ProofRecord, SettingVerdict, numbers_of,
 };
 pub use crate::price_performance::{CapacityRecord, PriceRecord};
+pub use crate::profile_findings::{
+    CallTreeRecord, FrameDifferenceRecord, ProfileDifferenceRecord, ProfileUnit,
+    ProfilerCostRecord, ProfilesRecord, VariantProfileRecord, frame_label,
+};
 pub use crate::published::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };

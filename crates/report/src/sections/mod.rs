@@ -11,6 +11,7 @@ pub mod headline;
 pub mod lead_figure;
 pub mod limits;
 pub mod price_performance;
+pub mod profiles;
 pub mod published;
 pub mod question;
 pub mod requirements;
